@@ -188,7 +188,6 @@ std::vector<Case> cases(const Planner& on) {
   };
   const Usage usage = inspect(kSpin.find("plain")).usage;
   const ChosenProfile chosen = choose_profile(identity_of(on.device()));
-  const DeviceProfile& profile = chosen.profile;
   std::vector<Case> cases;
   for (const Question& question : questions) {
     Launch launch{.block_threads = question.block_threads};
@@ -198,7 +197,7 @@ std::vector<Case> cases(const Planner& on) {
                     .poll_cycles_per_warp = kSpin.poll_cycles_per_warp};
     const Tasks tasks(work, launch.grid_blocks, warps_of_block(launch.block_threads));
     const Prediction asked = predict(launch, usage, on.limits(), chosen, tasks);
-    const auto advice = advise(launch, usage, on.limits(), profile, work, asked);
+    const auto advice = advise(launch, usage, on.limits(), chosen, work, asked);
     if (!advice) continue;
     const std::string name =
         fmt::format("{}x{}_{}", launch.block_threads, launch.grid_blocks,

@@ -143,7 +143,7 @@ void choose_block_size(Question& question, std::string& remark) {
       best_block_size(*question.limits, launch, usage, question.limits->max_threads_per_block).block_threads;
   if (threads == 0) throw InputError("no block size can launch such a block: give --block-size to see why");
   launch.block_threads = threads;
-  remark =
+  remark +=
       fmt::format("No --block-size was given: the curves are drawn with the best, {} threads.\n", threads);
 }
 
@@ -181,6 +181,8 @@ Question one_question(const CalcOptions& options, const GpuOption& gpu, const CL
     if (!question.sm_count && options.launch.grid_blocks > 0)
       throw InputError("--grid: " + which_of(gpu.name, meant));
   }
+  if (!question.sm_count && options.launch.grid_blocks > 0)
+    remark = "--grid says nothing without the number of SMs: --gpu NAME, or --sm-count N\n";
   check_question(question);
   if (parser.count("--block-size") == 0) choose_block_size(question, remark);
   return question;
@@ -274,7 +276,7 @@ std::string answer(const CalcOptions& options, const CLI::App& parser, Console& 
     return answer_batch(options.batch,
                         options.gpu.given() ? asked_gpus(options.gpu) : std::vector<GpuOption>{},
                         as_csv ? AnswerFormat::csv : format_of(options),
-                        options.rank ? BatchOrder::ranked : BatchOrder::as_given);
+                        options.rank ? BatchOrder::ranked : BatchOrder::as_given, console.err);
   }
   if (!options.from.empty()) return answer_kernels(options, parser, console);
   if (!options.gpu.given())

@@ -167,10 +167,11 @@ std::string device_lines(const Question& question, const Occupancy& occupancy) {
                                question.gpcs_by)));
   }
   if (launch.cluster_blocks > kMostPortableClusterBlocks) {
-    line("opt in", fmt::format("host code, before the launch: cudaFuncSetAttribute(kernel, "
-                               "cudaFuncAttributeNonPortableClusterSizeAllowed, 1); without it a cluster has "
-                               "at most {} blocks",
-                               kMostPortableClusterBlocks));
+    line("opt in",
+         fmt::format("host code, before the launch: cudaFuncSetAttribute(kernel, "
+                     "cudaFuncAttributeNonPortableClusterSizeAllowed, 1); without it the launch fails: "
+                     "a cluster may have {} blocks",
+                     kMostPortableClusterBlocks));
   }
   const BestBlockSize best = best_block_size(limits, launch, usage, limits.max_threads_per_block);
   if (best.block_threads > 0) {
@@ -187,7 +188,8 @@ std::string device_lines(const Question& question, const Occupancy& occupancy) {
     if (must_opt_in(limits, launch, usage)) {
       line("opt in",
            fmt::format("host code, before the launch: cudaFuncSetAttribute(kernel, "
-                       "cudaFuncAttributeMaxDynamicSharedMemorySize, {}); without it a block gets {}",
+                       "cudaFuncAttributeMaxDynamicSharedMemorySize, {}); without it the launch fails: a "
+                       "block may ask for {}",
                        launch.dynamic_shared_bytes, bytes(limits.max_shared_bytes_per_block_default)));
     }
     const int threads = occupancy.blocks_per_sm * launch.block_threads;

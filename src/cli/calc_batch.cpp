@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <map>
 #include <set>
 
+#include <fmt/ostream.h>
 #include <nlohmann/json.hpp>
 
 #include "occupancy/input_error.hpp"
@@ -120,6 +122,23 @@ std::vector<Json> answer_rows(const CsvTable& table, const std::string& source, 
         at_line(source, table.lines[index], [&] { return answered(table, table.rows[index], format); }));
   }
   return rows;
+}
+
+/// Recorded rows of what the runtime launches by itself say neither kernel nor block.
+std::size_t drop_rows_without_launch(CsvTable& table) {
+  const auto place = [&](std::string_view name) {
+    return static_cast<std::size_t>(std::ranges::find(table.names, name) - table.names.begin());
+  };
+  const std::size_t recorded = place("schema");
+  const std::size_t block = place("block_threads");
+  if (recorded == table.names.size()) return 0;
+  const std::size_t before = table.rows.size();
+  for (std::size_t row = before; row-- > 0;) {
+    if (!table.rows[row][block].empty()) continue;
+    table.rows.erase(table.rows.begin() + static_cast<std::ptrdiff_t>(row));
+    table.lines.erase(table.lines.begin() + static_cast<std::ptrdiff_t>(row));
+  }
+  return before - table.rows.size();
 }
 
 constexpr std::array kTableBlockSizes = {32, 64, 128, 192, 256, 384, 512, 768, 1024};
@@ -267,7 +286,7 @@ local ld/st  instructions that load from and store to it: spills, and arrays tha
 }  // namespace
 
 std::string answer_batch(const std::string& file, std::span<const GpuOption> gpus, AnswerFormat format,
-                         BatchOrder order) {
+                         BatchOrder order, std::ostream& remarks) {
   const std::string source = batch_source(file);
   BatchColumns columns{.command = "calc",
                        .needed = {kNeeded.begin(), kNeeded.end()},
@@ -280,6 +299,10 @@ std::string answer_batch(const std::string& file, std::span<const GpuOption> gpu
   }
   CsvTable table = read_batch(file, columns);
   if (!gpus.empty()) table = rows_on(gpus, table, source);
+  if (const std::size_t dropped = drop_rows_without_launch(table); dropped > 0)
+    fmt::print(remarks, "{} {} no launch and {} left out\n",
+               counted(static_cast<std::int64_t>(dropped), "row"), dropped == 1 ? "has" : "have",
+               dropped == 1 ? "is" : "are");
   std::vector<Json> rows = answer_rows(table, source, format);
   if (order == BatchOrder::ranked) rank(rows);
   return format == AnswerFormat::table ? as_table(rows) : flat_text(rows, format);

@@ -12,6 +12,7 @@
 #include "files/output.hpp"
 #include "occupancy/text.hpp"
 #include "orchestrate/waiting.hpp"
+#include "predict/parallel.hpp"
 #include "predict/profile_choice.hpp"
 #include "record/calibrate.hpp"
 #include "record/csv.hpp"
@@ -155,10 +156,10 @@ ToolRun read_launches(const ValidateOptions& options, const std::optional<Device
   run.cases = read_case_records(options.rows);
   if (profile) {
     Waiting waiting("predicting launches:", run.cases.size());
-    for (CaseRecord& each : run.cases) {
-      in_place(each, [&] { repredict(each, profile); });
+    for_each_parallel(run.cases.size(), [&](std::size_t i) {
+      in_place(run.cases[i], [&] { repredict(run.cases[i], profile); });
       waiting.step();
-    }
+    });
   }
   return run;
 }

@@ -26,6 +26,15 @@ std::string what_was_wrong(const CLI::ParseError& error, const CLI::App& parser,
                                                 : fmt::format("there is no command '{}'", arguments.front());
     return fmt::format("{}; there are {}", wrong, fmt::join(mapped(commands(), &Command::name), ", "));
   }
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
+    const std::vector<std::string> extra = parser.remaining(true);
+    std::string text = fmt::format("not expected: {}", fmt::join(extra, " "));
+    const std::vector<std::string> known = mapped(parser.get_subcommands().front()->get_options(),
+                                                  [](const CLI::Option* one) { return one->get_name(); });
+    if (extra.front().starts_with("--"))
+      text += fmt::format("; the nearest option is {}", nearest_names(extra.front(), known, 1).front());
+    return text;
+  }
   constexpr std::string_view kUnconverted = "Could not convert: ";
   if (!what.starts_with(kUnconverted)) return what;
   return what.substr(kUnconverted.size()) + " is not a number that this option can take";

@@ -24,6 +24,7 @@
 #include "orchestrate/progress.hpp"
 #include "orchestrate/waiting.hpp"
 #include "predict/device_profile.hpp"
+#include "predict/parallel.hpp"
 #include "programs/program.hpp"
 #include "record/case_filter.hpp"
 #include "record/columns.hpp"
@@ -219,7 +220,8 @@ void print_case(const Explained& each, std::ostream& out) {
   if (const auto& achieved = record.readings.counters.achieved_pct)
     fmt::print(out, ", {} {:.1f} %", read_by(record), *achieved);
   if (const auto& total_us = record.program.total_time_us)
-    fmt::print(out, "; {} ms in {} launches", milliseconds(*total_us), record.program.launches.value_or(0));
+    fmt::print(out, "; {} ms in {}", milliseconds(*total_us),
+               counted(record.program.launches.value_or(0), "launch", "es"));
   fmt::print(out, "\n");
   if (each.findings.empty()) {
     fmt::print(out, "  {}\n", record.explanation.empty() ? why_there_is_none(record) : record.explanation);
@@ -288,13 +290,14 @@ ExitStatus explain_rows(const ExplainOptions& options, Console& console) {
   std::optional<DeviceProfile> profile;
   if (!options.profile.empty()) profile = find_profile(options.profile);
   Waiting waiting("predicting rows:", cases.size());
-  for (CaseRecord& each : cases) {
+  for_each_parallel(cases.size(), [&](std::size_t i) {
+    CaseRecord& each = cases[i];
     waiting.step();
     const bool predictable = each.provenance.compute_capability &&
                              find_limits(*each.provenance.compute_capability) && each.identity.work;
     if (options.predicts() || (!each.prediction && predictable))
       in_place(each, [&] { repredict(each, profile); });
-  }
+  });
   if (options.predicts()) agreement_of_all = agreement(cases);
   for (const std::string& remark : remarks_on_profiles(cases)) fmt::print(console.err, "{}\n", remark);
   // All before the first is printed: a row that cannot be explained leaves no half of an array.
@@ -377,7 +380,12 @@ void print_text(const CaseRecord& record, const LaunchFacts& facts, const std::v
                                            : record.provenance.gpu);
   const Real& achieved = record.readings.counters.achieved_pct;
   if (achieved) fmt::print(out, "achieved {:.4g} %\n", *achieved);
-  if (findings.empty()) fmt::print(out, "  Nothing to speak of is lost.\n");
+  if (findings.empty())
+    fmt::print(
+        out, "  Nothing to speak of is lost{}.\n",
+        achieved && situation.waves() > 1 && situation.waves() != std::floor(situation.waves())
+            ? " while an SM has a block; when the last wave leaves SMs without one, this counter does not say"
+            : "");
   print_findings(findings, theory.theoretical_pct, achieved, out);
 }
 

@@ -3,9 +3,13 @@
 #include <cmath>
 #include <memory>
 #include <ostream>
+#include <span>
+#include <string_view>
 #include <tuple>
+#include <vector>
 
 #include <fmt/ostream.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
@@ -17,6 +21,7 @@
 #include "orchestrate/waiting.hpp"
 #include "predict/advice.hpp"
 #include "predict/inferred_work.hpp"
+#include "predict/parallel.hpp"
 #include "record/batch_file.hpp"
 #include "record/case_record.hpp"
 #include "record/columns.hpp"
@@ -157,7 +162,7 @@ Answer predict_launch(const PredictOptions& options) {
   answer.kind = kind_of(launch, usage, occupancy, profile.sm_count(), tasks, origin);
   answer.prediction = predict(launch, usage, limits, chosen, tasks, options.chance, origin);
   if (work) {
-    answer.advice = advise(launch, usage, limits, profile, *work, answer.prediction, options.chance);
+    answer.advice = advise(launch, usage, limits, chosen, *work, answer.prediction, options.chance, origin);
   }
 
   CaseRecord record;
@@ -248,6 +253,8 @@ void print_json(const Answer& answer, std::ostream& out) {
                         {"block_threads", advice->launch.block_threads},
                         {"work", to_string(advice->work)},
                         {"predicted_pct", advice->predicted_pct},
+                        {"predicted_low_pct", advice->interval.low},
+                        {"predicted_high_pct", advice->interval.high},
                         {"gain_points", advice->gain_points},
                         {"time_saved_pct", advice->time_saved_pct},
                         {"sentence", advice->sentence}};
@@ -400,18 +407,18 @@ std::string predict_batch(const std::string& file, const std::string& profile, c
   std::optional<DeviceProfile> given;
   if (!profile.empty()) given = find_profile(profile);
   const std::vector<std::string> names = names_out(table);
-  std::string text = csv_record(names);
-  Waiting waiting("predicting rows:", table.rows.size());
-  for (std::size_t row = 0; row < table.rows.size(); ++row) {
-    text += at_line(source, table.lines[row],
-                    [&] { return csv_record(predicted_cells(table, table.rows[row], names, given)); });
+  std::vector<std::string> lines(table.rows.size());
+  Waiting waiting("predicting rows:", lines.size());
+  for_each_parallel(lines.size(), [&](std::size_t row) {
+    lines[row] = at_line(source, table.lines[row],
+                         [&] { return csv_record(predicted_cells(table, table.rows[row], names, given)); });
     waiting.step();
-  }
-  return text;
+  });
+  return csv_record(names) + fmt::format("{}", fmt::join(lines, ""));
 }
 
 /// @throws InputError naming an option that is given beside one that takes only these
-void refuse_all_but(std::initializer_list<std::string_view> allowed, const CLI::App& parser) {
+void refuse_all_but(std::span<const std::string_view> allowed, const CLI::App& parser) {
   std::vector<const CLI::App*> all = {&parser};
   const auto groups = parser.get_subcommands([](const CLI::App*) { return true; });
   all.insert(all.end(), groups.begin(), groups.end());
@@ -420,7 +427,7 @@ void refuse_all_but(std::initializer_list<std::string_view> allowed, const CLI::
       const std::string name = other->get_name();
       if (other->count() > 0 && std::ranges::find(allowed, name) == allowed.end())
         throw InputError("{} does not go with {}: each line of the file says it, and rows come out as CSV",
-                         name, *allowed.begin());
+                         name, allowed.front());
     }
   }
 }
@@ -450,7 +457,10 @@ Action declare_predict(CLI::App& parser) {
       "table, csv or json; blocks = one simulation, as JSON: the SM, begin and end of each block, in cycles");
   return [options, &parser](Console& console) {
     if (!options->batch.empty()) {
-      refuse_all_but({"--batch", "--gpu", "--cc", "--sm-count", "--profile", "--max-size"}, parser);
+      std::vector<std::string_view> beside = {"--batch",    "--gpu",     "--cc",
+                                              "--sm-count", "--profile", "--max-size"};
+      if (options->format == "csv") beside.emplace_back("--format");
+      refuse_all_but(beside, parser);
       fmt::print(console.out, "{}", predict_batch(options->batch, options->profile, options->gpu));
       return ExitStatus::done;
     }

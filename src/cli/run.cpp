@@ -56,7 +56,8 @@ ExitStatus list_recorded_cases(const std::string& filter, Console& console) {
   if (cases.empty()) return ExitStatus::no_verdict;
   fmt::print(
       console.err,
-      "which cases there are depends on the GPU; these are those of the suite that was recorded on {}\n",
+      "which cases there are depends on the GPU; these are those of the full suite that was recorded on {}, "
+      "whatever --suite and --shard say\n",
       cases.front().provenance.gpu);
   for (const CaseRecord& each : cases) fmt::print(console.out, "{}\n", full_name(each.identity));
   return ExitStatus::done;
@@ -75,8 +76,8 @@ ExitStatus show_recorded_rows(const std::string& filter, Console& console) {
   for (const CaseRecord& each : cases) widest = std::max(widest, full_name(each.identity).size());
   const RowTable table(widest);
   const Provenance& first = cases.front().provenance;
-  fmt::print(console.out, "Recorded on {} at commit {}, {}; theory computed again:\n\n{}\n", first.gpu,
-             first.commit, first.recorded_at, table.header());
+  fmt::print(console.out, "The full suite, recorded on {} at commit {}, {}; theory computed again:\n\n{}\n",
+             first.gpu, first.commit, first.recorded_at, table.header());
   std::size_t agreeing = 0;
   for (CaseRecord& each : cases) {
     agreeing +=
@@ -151,6 +152,7 @@ ExitStatus run(const RunOptions& options, const CLI::App& parser, Console& conso
                  "--suite is not used: --rehearse takes all cases of its file that --filter matches\n");
     return run_on_gpus(options, parser, console);
   }
+  if (!options.shard.empty()) static_cast<void>(parse_shard(options.shard));
   const std::string reason = why_no_gpu();
   if (reason.empty()) return run_on_gpus(options, parser, console);
   fmt::print(console.err, "nothing is measured: {}\n", reason);

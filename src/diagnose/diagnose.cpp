@@ -148,6 +148,7 @@ void leave_losses_to_another_launch(std::vector<Claim>& claims, const Situation&
 constexpr double kLeastShare = 0.01;
 
 std::string ms(double microseconds) {
+  if (microseconds < 1) return fmt::format("{:.6f}", microseconds / 1000);  // without an exponent
   return microseconds < 10'000 ? fmt::format("{:.3g}", microseconds / 1000)
                                : fmt::format("{:.1f}", microseconds / 1000);
 }

@@ -153,7 +153,7 @@ constexpr LimitColumn kLimitColumns[] = {
     {"registers_by_block", "", "1: registers are allocated for a whole block, 0: for each warp", [](const Limits& of) -> std::int64_t { return of.registers_by_block ? 1 : 0; }},
     {"register_allocation_unit", "registers", "an allocation is rounded up to this", value_of<&Limits::register_allocation_unit>},
     {"coarse_register_allocation_unit", "registers", "the same for 21, 22, 29, 30, 37, 38, 45 and 46 registers per thread", value_of<&Limits::coarse_register_allocation_unit>},
-    {"warp_allocation_granularity", "warps", "warps get registers in multiples of this", value_of<&Limits::warp_allocation_granularity>},
+    {"warp_allocation_granularity", "warps", "1.x: a block's warps are rounded up to this; later: parts of an SM, each of which has so many registers of its own", value_of<&Limits::warp_allocation_granularity>},
     {"launch_check_granularity", "warps", "a block's warps, rounded up to this, must fit max_registers_per_block", value_of<&Limits::launch_check_granularity>},
     {"shared_bytes_per_sm", "B", "shared memory of an SM", value_of<&Limits::shared_bytes_per_sm>},
     {"unified_data_cache_bytes", "B", "cache that shared memory is a part of, the rest is L1; 0: shared memory is apart", unified_data_cache_bytes},

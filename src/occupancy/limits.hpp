@@ -45,8 +45,9 @@ struct Limits {
   int coarse_register_allocation_unit;  ///< the unit for the register counts 21, 22, 29, 30, 37, 38, 45 and
                                         ///< 46
   bool registers_by_block;          ///< 1.x allocates registers for a whole block, later ones for each warp
-  int warp_allocation_granularity;  ///< warps get registers in multiples of this
-  int launch_check_granularity;     ///< a block's warps, rounded up to this, must fit max_registers_per_block
+  int warp_allocation_granularity;  ///< 1.x: a block's warps are rounded up to this; later: parts of an SM, each with
+                                    ///< registers of its own
+  int launch_check_granularity;  ///< a block's warps, rounded up to this, must fit max_registers_per_block
   int shared_bytes_per_sm;
   int max_shared_bytes_per_block_default;  ///< without opting in to more
   int max_shared_bytes_per_block;          ///< with opting in, the driver's reserved bytes not counted

@@ -45,6 +45,9 @@ bool can_be_asked_for(const Limits& limits, const Launch& launch, const Usage& u
   check("dynamic_shared_bytes", launch.dynamic_shared_bytes, 0, kMaxAskedBytes, "CUDA");
   check("carveout_pct", launch.carveout_pct.value_or(0), 0, 100, "a percentage");
   check("barriers", usage.barriers, 0, kMaxBarriersPerBlock, "CUDA");
+  if (launch.cluster_blocks > 1 && limits.max_cluster_blocks == 1)
+    throw InputError("cluster_blocks = {} is out of range: {} has no clusters", launch.cluster_blocks,
+                     capability);
   check("cluster_blocks", launch.cluster_blocks, 1, limits.max_cluster_blocks, capability);
   throw std::logic_error("refuse() called for input that can be asked for");
 }

@@ -108,8 +108,9 @@ std::vector<Candidate> candidates(const Launch& launch, const Usage& usage, cons
 }  // namespace
 
 std::optional<Advice> advise(const Launch& launch, const Usage& usage, const Limits& limits,
-                             const DeviceProfile& profile, const Work& work, const Prediction& prediction,
-                             const Chance& chance) {
+                             const ChosenProfile& chosen, const Work& work, const Prediction& prediction,
+                             const Chance& chance, WorkOrigin origin) {
+  const DeviceProfile& profile = chosen.profile;
   if (launch.grid_blocks > kMostBlocks) return std::nullopt;
   const Seeds seeds(chance, profile);
   const auto run = [&](const Candidate& candidate) {
@@ -136,21 +137,25 @@ std::optional<Advice> advise(const Launch& launch, const Usage& usage, const Lim
     best_saved_pct = saved_pct;
   }
   if (!best) return std::nullopt;
-  const double predicted_pct =
-      simulate_often(best->launch, usage, limits, profile, best->tasks(), chance).achieved.middle;
+  const Tasks tasks = best->tasks();
+  const Simulations simulations = simulate_often(best->launch, usage, limits, chosen, tasks, chance);
+  const Interval interval =
+      intervals_of(best->launch, usage, limits, chosen, tasks, simulations, origin).achieved;
+  const double predicted_pct = simulations.achieved.middle;
   const double gain_points = predicted_pct - prediction.predicted_pct;
-  const std::string what = of_warps
-                               ? "The same work with equal shares for all warps"
-                               : fmt::format("{} blocks of {} threads", grouped(best->launch.grid_blocks),
-                                             best->launch.block_threads);
-  return Advice{best->launch,
-                best->work,
-                predicted_pct,
-                gain_points,
-                best_saved_pct,
-                fmt::format("{} would take {:.0f} % less time{} and read {:.1f} % instead of {} %.", what,
-                            best_saved_pct, of_warps ? "" : " for the same work", predicted_pct,
-                            to_string(prediction.interval))};
+  const std::string what =
+      of_warps ? "The same work with equal shares for all warps"
+               : fmt::format("{} block{} of {} threads", grouped(best->launch.grid_blocks),
+                             best->launch.grid_blocks == 1 ? "" : "s", best->launch.block_threads);
+  return Advice{
+      best->launch,
+      best->work,
+      predicted_pct,
+      interval,
+      gain_points,
+      best_saved_pct,
+      fmt::format("{} would take {:.0f} % less time{} and read {} % instead of {} %.", what, best_saved_pct,
+                  of_warps ? "" : " for the same work", to_string(interval), to_string(prediction.interval))};
 }
 
 double total_cycles(const Work& work, const Launch& launch) {

@@ -12,6 +12,7 @@ struct Advice {
   Launch launch;
   Work work;                  ///< of that launch; total_cycles() of both are the same
   double predicted_pct = 0;   ///< occupancy of that launch, as predict() has it
+  Interval interval;          ///< likewise
   double gain_points = 0;     ///< over the prediction of the asked one
   double time_saved_pct = 0;  ///< by the longest SM's active cycles
   std::string sentence;
@@ -27,9 +28,10 @@ double total_cycles(const Work& work, const Launch& launch);
 /// of `last` units goes with that of all. Empty if none saves 1 % of the time, or the grid is so large (65,536
 /// blocks) that its last wave does not matter.
 /// @param prediction  what predict() says of the asked launch
+/// @param origin      of the work, as predict() has it
 /// @throws InputError as predict() does.
 std::optional<Advice> advise(const Launch& launch, const Usage& usage, const Limits& limits,
-                             const DeviceProfile& profile, const Work& work, const Prediction& prediction,
-                             const Chance& chance = {});
+                             const ChosenProfile& chosen, const Work& work, const Prediction& prediction,
+                             const Chance& chance = {}, WorkOrigin origin = WorkOrigin::given);
 
 }  // namespace occbench

@@ -54,6 +54,9 @@ constexpr std::array<KindText, kWorkKinds> kKinds{{
 }};
 // clang-format on
 
+/// Of so many waves the last takes a thousandth of the time at most.
+constexpr std::int64_t kManyWaves = 1000;
+
 const KindText& text_of(WorkKind kind) {
   return kKinds[static_cast<std::size_t>(kind)];
 }
@@ -151,7 +154,8 @@ WorkKind kind_of(const Launch& launch, const Usage& usage, const Occupancy& occu
   if (tasks.contends()) return WorkKind::issue_or_pipe_bound;
   if (tasks.differ_within_blocks()) return WorkKind::uneven_warps;
   if (!tasks.all_equal()) return WorkKind::uneven_blocks;
-  const bool even = launch.grid_blocks <= wave || (wave > 0 && launch.grid_blocks % wave == 0);
+  const bool even = launch.grid_blocks <= wave ||
+                    (wave > 0 && (launch.grid_blocks % wave == 0 || launch.grid_blocks >= kManyWaves * wave));
   if (even) return WorkKind::even_waves;
   return tasks.mean_cycles() < kShortBlockCycles ? WorkKind::partial_last_wave_short
                                                  : WorkKind::partial_last_wave;
@@ -193,8 +197,9 @@ std::string_view why_wide(WorkKind kind, ProfileQuality quality) {
 }
 
 std::string to_string(const Interval& interval) {
-  const int digits = interval.width() > 10 ? 0 : 1;
-  return fmt::format("{:.{}f} to {:.{}f}", interval.low, digits, interval.high, digits);
+  if (interval.width() > 10)
+    return fmt::format("{:.0f} to {:.0f}", std::floor(interval.low), std::ceil(interval.high));
+  return fmt::format("{:.1f} to {:.1f}", interval.low, interval.high);
 }
 
 std::string interval_text(const Interval& interval, WorkKind kind, ProfileQuality quality) {

@@ -73,6 +73,7 @@ struct Interval {
   bool contains(double value) const {
     return low <= value && value <= high;
   }
+  bool operator==(const Interval&) const = default;
 };
 
 /// How far outside the simulations a counter may be: shares of the predicted occupancy.

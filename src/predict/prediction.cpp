@@ -170,6 +170,17 @@ void require_simulable(const Limits& limits, const Tasks& tasks) {
       grouped(static_cast<std::int64_t>(fits)));
 }
 
+Intervals intervals_of(const Launch& launch, const Usage& usage, const Limits& limits,
+                       const ChosenProfile& chosen, const Tasks& tasks, const Simulations& simulations,
+                       WorkOrigin origin) {
+  const Occupancy occupancy = theoretical_occupancy(limits, launch, usage);
+  const int sm_count = chosen.profile.sm_count();
+  const KindMargins& margins = margins_of(kind_of(launch, usage, occupancy, sm_count, tasks, origin));
+  const double most = most_pct(launch, occupancy, sm_count, tasks);
+  return {interval_of(simulations.achieved, margins.achieved, tasks.mean_cycles(), most),
+          interval_of(simulations.elapsed, margins.elapsed, tasks.mean_cycles(), most)};
+}
+
 Prediction predict(const Launch& launch, const Usage& usage, const Limits& limits,
                    const ChosenProfile& chosen, const Tasks& tasks, const Chance& chance, WorkOrigin origin) {
   require_simulable(limits, tasks);
@@ -192,11 +203,9 @@ Prediction predict(const Launch& launch, const Usage& usage, const Limits& limit
                   full_wave_of_clusters(occupancy, launch.cluster_blocks, chosen.profile.sm_count(),
                                         chosen.profile.model.topology.sms_per_gpc()));
   prediction.timeline = std::move(simulations.timeline);
-  const KindMargins& margins =
-      margins_of(kind_of(launch, usage, occupancy, chosen.profile.sm_count(), tasks, origin));
-  const double most = most_pct(launch, occupancy, chosen.profile.sm_count(), tasks);
-  prediction.interval = interval_of(simulations.achieved, margins.achieved, tasks.mean_cycles(), most);
-  prediction.elapsed_interval = interval_of(simulations.elapsed, margins.elapsed, tasks.mean_cycles(), most);
+  const Intervals intervals = intervals_of(launch, usage, limits, chosen, tasks, simulations, origin);
+  prediction.interval = intervals.achieved;
+  prediction.elapsed_interval = intervals.elapsed;
   return prediction;
 }
 

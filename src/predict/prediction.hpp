@@ -77,6 +77,15 @@ Simulations simulate_often(const Launch& launch, const Usage& usage, const Limit
 Simulations simulate_often(const Launch& launch, const Usage& usage, const Limits& limits,
                            const ChosenProfile& profile, const Tasks& tasks, const Chance& chance = {});
 
+/// The intervals of what a launch reads, around its simulations.
+struct Intervals {
+  Interval achieved;
+  Interval elapsed;
+};
+Intervals intervals_of(const Launch& launch, const Usage& usage, const Limits& limits,
+                       const ChosenProfile& profile, const Tasks& tasks, const Simulations& simulations,
+                       WorkOrigin origin = WorkOrigin::given);
+
 /// Without contention and with warps that take equally long in each block, neither the prediction nor its
 /// interval is above theory.
 /// @throws InputError as simulate_often() does.

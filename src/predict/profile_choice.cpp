@@ -109,7 +109,7 @@ std::string name_of_profile(const std::string& gpu, const std::string& uuid) {
 
 std::string remark_on(const std::string& profile, ProfileQuality quality, const std::string& gpu) {
   const std::string predicted =
-      fmt::format("{} is predicted with the profile {}", gpu.empty() ? "this GPU" : gpu, profile);
+      fmt::format("{} is predicted with the profile {}", gpu.empty() ? "a GPU without a name" : gpu, profile);
   if (quality == ProfileQuality::calibrated_device) return "";
   if (quality == ProfileQuality::calibrated_model)
     return predicted + ", made on GPUs of this model (calibrated_model)";

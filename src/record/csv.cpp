@@ -196,7 +196,7 @@ std::string what_table_it_is(std::string_view line, std::string_view source) {
   if (has_names(line, {"schema", "experiment", "theoretical_pct"}) && !has_names(line, {"case"}))
     return "its rows have no names; give the file of occbench calc --batch a column case";
   if (has_names(line, {"compute_capability", "block_threads", "registers_per_thread"}) &&
-      !has_names(line, {"experiment"}))
+      !has_names(line, {"experiment"}) && !has_names(line, {"case"}))
     return "it has launches without names; occbench calc --batch answers them";
   if (has_names(line, {"compute_capability", "max_warps_per_sm"}))
     return "it has the limits of compute capabilities, as occbench calc --limits prints them";

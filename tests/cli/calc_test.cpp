@@ -487,6 +487,15 @@ TEST(CalcBatch, PutsItsAnswersInTheColumnsOfARecordedRun) {
   EXPECT_EQ(rows[0]["waves"], 0.5);
 }
 
+TEST(CalcBatch, LeavesOutRecordedRowsOfWhatTheRuntimeLaunchesAndSaysSo) {
+  const std::string names = "schema,case,compute_capability,block_threads,registers_per_thread\n";
+  const Outcome outcome = calc_batch(names + "3,copy,9.0,,\n3,spin,9.0,256,32\n", "json");
+  EXPECT_THAT(outcome.err, HasSubstr("1 row has no launch and is left out"));
+  const json rows = json::parse(outcome.out);
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0]["case"], "spin");
+}
+
 TEST(CalcBatch, NamesLineAndColumnOfWhatIsWrong) {
   const std::string names = "compute_capability,block_threads,registers_per_thread\n";
   const auto error_of = [](const std::string& text) {

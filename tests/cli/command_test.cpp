@@ -71,6 +71,8 @@ TEST(Command, WithoutAGpuTheListOfCasesIsThatOfTheRecordedSuite) {
   EXPECT_EQ(listed.out,
             "waves/spin/plain/waves=0.25\nwaves/spin/plain/waves=0.50\nwaves/spin/plain/waves=0.75\n");
   EXPECT_THAT(listed.err, HasSubstr("depends on the GPU"));
+  EXPECT_THAT(listed.err, HasSubstr("whatever --suite and --shard say"));
+  EXPECT_EQ(run_command("run --list --shard 3/2").status, ExitStatus::usage);
 }
 
 TEST(Command, WithoutAGpuAFileThatWasAskedForIsNotMeasured) {
@@ -90,6 +92,8 @@ TEST(Command, NamesTheWordThatWasWrong) {
   EXPECT_THAT(run_command("--calc").err, HasSubstr("there is no command '--calc'"));
   EXPECT_THAT(run_command("").err, HasSubstr("a command is needed; there are run, "));
   EXPECT_THAT(run_command("calc more").err, HasSubstr("not expected: more"));
+  EXPECT_THAT(run_command("calc --cc 9.0 --blocksize 256").err,
+              HasSubstr("not expected: --blocksize 256; the nearest option is --block-size"));
   for (const char* number : {"many", "12.5", "99999999999"}) {
     EXPECT_THAT(
         run_command({"calc", "--block-size", number}).err,

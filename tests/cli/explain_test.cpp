@@ -121,6 +121,12 @@ TEST(ExplainNumbers, SaysTheRuleOfTheoryTheWavesAndWhatIsDueToSomethingElse) {
   EXPECT_THAT(said, HasSubstr("At most 0.102 of 0.41 ms per launch"));
 }
 
+TEST(ExplainNumbers, SayThatTheCounterLeavesOutSmsWithoutABlock) {
+  const std::string launch = "explain --gpu 4090 --block-size 256 --registers 40 --achieved 100 --grid ";
+  EXPECT_THAT(printed(run_command(launch + "2000")), HasSubstr("this counter does not say"));
+  EXPECT_THAT(printed(run_command(launch + "1536")), HasSubstr("Nothing to speak of is lost.\n"));
+}
+
 TEST(ExplainNumbers, AdvisesGridsOfWholeClusters) {
   const auto said = [](const std::string& gpu, const char* grid) {
     return run_command(

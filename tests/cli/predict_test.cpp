@@ -273,6 +273,7 @@ TEST(PredictBatch, TakesTheGpuOfAllRowsFromTheCommandLineAndRefusesWhatItWouldPa
   EXPECT_THAT(refused({"--work", "equal:5"}), HasSubstr("--work does not go with --batch"));
   EXPECT_THAT(refused({"--cluster", "2"}), HasSubstr("--cluster does not go with --batch"));
   EXPECT_THAT(refused({"--format", "json"}), HasSubstr("--format does not go with --batch"));
+  EXPECT_THAT(refused({"--format", "csv"}), Not(HasSubstr("--format")));
 }
 
 TEST(PredictBatch, InfersWorkThatIsNotGivenAndSaysSo) {

@@ -157,7 +157,7 @@ TEST(Occupancy, RefusesWhatNoLaunchCanAskForAndNamesTheLimit) {
   EXPECT_THAT(refusal_of(limits_of({1, 3}), {.block_threads = 513}, usage), HasSubstr("1 to 512"));
   EXPECT_THAT(refusal_of(limits_of({3, 0}), launch, {.registers_per_thread = 64}), HasSubstr("0 to 63"));
   EXPECT_THAT(refusal_of(limits_of({8, 9}), {.block_threads = 64, .cluster_blocks = 2}, usage),
-              HasSubstr("8.9 allows 1 to 1"));
+              HasSubstr("8.9 has no clusters"));
 }
 
 std::string rule_text(ComputeCapability capability, const Configuration& configuration, Limiter resource) {

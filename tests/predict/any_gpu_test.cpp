@@ -179,7 +179,7 @@ TEST(AnyGpu, LaunchesInClustersArePredictedAndAdvisedInWholeOnes) {
       const Tasks tasks(work, launch.grid_blocks, occupancy.warps_per_block);
       const Prediction prediction = predict(launch, usage, limits, chosen, tasks, {.most_runs = 1});
       EXPECT_TRUE(prediction.interval.contains(prediction.predicted_pct));
-      const auto advice = advise(launch, usage, limits, chosen.profile, work, prediction, {.most_runs = 1});
+      const auto advice = advise(launch, usage, limits, chosen, work, prediction, {.most_runs = 1});
       if (advice) {
         EXPECT_EQ(advice->launch.grid_blocks % cluster, 0);
       }

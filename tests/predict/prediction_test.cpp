@@ -136,7 +136,7 @@ TEST(Seeds, OfADeviceThatTheProfileIsNotOfGoByItsOwnGpcs) {
 TEST(Advice, APartialLastWaveIsRoundedAway) {
   const auto advice =
       advise({.block_threads = 256, .grid_blocks = 1162}, {.registers_per_thread = 20}, limits_of({9, 0}),
-             find_profile("h200"), Work::equal(200'000), predict_on_h200(256, 1162, "equal:200000"));
+             chosen(find_profile("h200")), Work::equal(200'000), predict_on_h200(256, 1162, "equal:200000"));
   ASSERT_TRUE(advice);
   // The same warps' cycles in whole waves: 1,162 blocks of two waves' time become one wave's and a tenth.
   EXPECT_NEAR(advice->time_saved_pct, 100 * (1 - 1162.0 / 1056 / 2), 1);
@@ -144,7 +144,9 @@ TEST(Advice, APartialLastWaveIsRoundedAway) {
   EXPECT_NEAR(advice->gain_points,
               advice->predicted_pct - predict_on_h200(256, 1162, "equal:200000").predicted_pct, 1e-9);
   // The gain in points is no surer than what it is counted from.
-  EXPECT_THAT(advice->sentence, HasSubstr("less time for the same work and read"));
+  EXPECT_THAT(advice->sentence,
+              HasSubstr("less time for the same work and read " + to_string(advice->interval) + " %"));
+  EXPECT_EQ(advice->interval, predict_on_h200(256, 1056, to_string(advice->work)).interval);
   EXPECT_THAT(
       advice->sentence,
       HasSubstr("instead of " + to_string(predict_on_h200(256, 1162, "equal:200000").interval) + " %."));
@@ -152,7 +154,7 @@ TEST(Advice, APartialLastWaveIsRoundedAway) {
 
 TEST(Advice, AWholeWaveOfEqualBlocksNeedsNone) {
   EXPECT_FALSE(advise({.block_threads = 256, .grid_blocks = 1056}, {.registers_per_thread = 20},
-                      limits_of({9, 0}), find_profile("h200"), Work::equal(200'000),
+                      limits_of({9, 0}), chosen(find_profile("h200")), Work::equal(200'000),
                       predict_on_h200(256, 1056, "equal:200000")));
 }
 
@@ -209,6 +211,8 @@ TEST(WorkKind, IsThatOfLaunchAndWork) {
   EXPECT_EQ(kind(2112, "equal:20000"), WorkKind::even_waves);
   EXPECT_EQ(kind(1057, "equal:20000"), WorkKind::partial_last_wave_short);
   EXPECT_EQ(kind(1057, "equal:200000"), WorkKind::partial_last_wave);
+  EXPECT_EQ(kind(999 * 1056 + 1, "equal:20000"), WorkKind::partial_last_wave_short);
+  EXPECT_EQ(kind(1000 * 1056 + 1, "equal:20000"), WorkKind::even_waves) << "the last of so many waves";
   EXPECT_EQ(kind(1057, "uniform:20000:0.5:1.5"), WorkKind::uneven_blocks);
   EXPECT_EQ(kind(1057, "warp/uniform:20000:0.5:1.5"), WorkKind::uneven_warps);
   EXPECT_EQ(kind(1056, "equal:20000", WorkOrigin::given, 0, 2), WorkKind::clusters);
@@ -278,8 +282,8 @@ TEST(Interval, OfInferredWorkIsWiderThanOfTheSameWorkGiven) {
             10 * predicted(WorkOrigin::given).interval.width());
 }
 
-TEST(Interval, IsPrintedInWholePercentsWhereItIsWide) {
-  EXPECT_EQ(to_string(Interval{62.4, 92.3}), "62 to 92");
+TEST(Interval, IsPrintedInWholePercentsWhereItIsWideAndThenNoNarrowerThanItIs) {
+  EXPECT_EQ(to_string(Interval{62.4, 92.3}), "62 to 93");
   EXPECT_EQ(to_string(Interval{74.84, 75.16}), "74.8 to 75.2");
   EXPECT_EQ(interval_text({74.84, 75.16}, WorkKind::even_waves, ProfileQuality::calibrated_device),
             "90 %: 74.8 to 75.2");
@@ -287,11 +291,24 @@ TEST(Interval, IsPrintedInWholePercentsWhereItIsWide) {
 
 constexpr Usage kAdvisedUsage{.registers_per_thread = 20};
 
+TEST(Advice, ReadsNoSurerThanWhatItIsWorkedOutFrom) {
+  const Launch launch{.block_threads = 256, .grid_blocks = 2000};
+  const Tasks tasks(Work::equal(200'000), launch.grid_blocks, 8);
+  const auto advice = [&](WorkOrigin origin) {
+    const ChosenProfile h200 = chosen(find_profile("h200"));
+    const Prediction asked = predict(launch, kAdvisedUsage, limits_of({9, 0}), h200, tasks, {}, origin);
+    return advise(launch, kAdvisedUsage, limits_of({9, 0}), h200, Work::equal(200'000), asked, {}, origin)
+        .value();
+  };
+  EXPECT_LT(advice(WorkOrigin::given).interval.width(), 2);
+  EXPECT_GT(advice(WorkOrigin::inferred).interval.width(), 30) << "blocks are taken as equal";
+}
+
 std::optional<Advice> advice_on_h200(const Launch& launch, const Work& work) {
   const DeviceProfile profile = find_profile("h200");
   const Limits& limits = limits_of({9, 0});
   const Tasks tasks(work, launch.grid_blocks, (launch.block_threads + 31) / 32);
-  return advise(launch, kAdvisedUsage, limits, profile, work,
+  return advise(launch, kAdvisedUsage, limits, chosen(profile), work,
                 predict(launch, kAdvisedUsage, limits, chosen(profile), tasks));
 }
 
