@@ -246,6 +246,7 @@ std::string answer_kernels(const CalcOptions& options, const CLI::App& parser, C
     throw InputError("--curves are of one kernel, and {} were found: name one by --kernel and --cc",
                      kernels.size());
   }
+  fmt::print(console.err, "{} for {}\n", source_name(kernels.front().symbol), kernels.front().architecture);
   return answer_one(question_of(kernels.front(), question), format, true);
 }
 

@@ -410,6 +410,8 @@ TEST(Gpus, AreFoundByTheirKeyAndByTheDriversName) {
 TEST(Gpus, AreFoundHoweverTheirNameIsTyped) {
   EXPECT_EQ(gpu_of("A100-SXM4-80GB").name, "a100-sxm4-80gb");
   EXPECT_EQ(gpu_of("nvidia h100 80gb hbm3").name, "h100-sxm5-80gb");
+  EXPECT_EQ(gpu_of("NVIDIA_H100_80GB_HBM3").name, "h100-sxm5-80gb");
+  EXPECT_EQ(gpu_of("NVIDIA-A100-SXM4-80GB").name, "a100-sxm4-80gb");
   EXPECT_EQ(gpu_of("RTX4090").name, "rtx-4090");
   EXPECT_EQ(gpu_of("a100_sxm4_80gb").name, "a100-sxm4-80gb");
   EXPECT_EQ(gpu_of("RTX 4090").name, "rtx-4090");
