@@ -333,7 +333,8 @@ Action declare_calc(CLI::App& parser) {
   const auto options = std::make_shared<CalcOptions>();
   declare_launch(parser, *options);
   declare_sources(parser, *options);
-  add_format(parser, options->format, {"table", "csv", "json"});
+  add_format(parser, options->format, {"table", "csv", "json"},
+             "table, csv or json; without it, --batch gives CSV unless it ranks");
   return [options, &parser](Console& console) {
     fmt::print(console.out, "{}", answer(*options, parser, console));
     return ExitStatus::done;

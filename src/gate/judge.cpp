@@ -12,6 +12,7 @@
 
 #include "diagnose/diagnose.hpp"
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 #include "record/case_record.hpp"
 #include "record/provenance.hpp"
 #include "record/replay.hpp"
@@ -434,8 +435,9 @@ std::optional<std::pair<Grade, std::string>> why_no_times(const Sides& sides, co
     for (const RecordedCase* recorded : *runs) {
       const std::int64_t launches = recorded->row.repetitions.value_or(0);
       if (launches < kFewestLaunches)
-        return std::pair(lack, fmt::format("{} timed launches in the {} are too few; {} are needed", launches,
-                                           side, kFewestLaunches));
+        return std::pair(lack, fmt::format("{} in the {} {} too few; {} are needed",
+                                           counted(launches, "timed launch", "es"), side,
+                                           launches == 1 ? "is" : "are", kFewestLaunches));
     }
   }
   return std::nullopt;
