@@ -80,7 +80,7 @@ PlannedCase plan_case(Case chosen, std::string_view experiment_name, const Prove
   if (variant.function == nullptr && !variant.compiled) {
     known.note = "the runtime launches it: kernel, launch and theory are not known";
   } else {
-    if (!chosen.work) add_note(known.note, "not predicted: no work is given");
+    if (!chosen.work) add_note(known.note, "not predicted: no work describes its blocks");
     known.launch = chosen.launch;
     add_usage_and_theory(known, variant, device, instruments);
   }

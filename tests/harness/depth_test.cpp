@@ -538,7 +538,7 @@ TEST_F(WholeRow, OfACaseWhoseTraceStandsInForTheCounter) {
                        {"explanation", "50 points: theory is 50 % (an SM holds at most 32 blocks)."},
                        {"sm__inst_executed.sum", ""},
                        {"note",
-                        "no work string says what its blocks do: nothing is predicted; "
+                        "not predicted: no work describes its blocks; "
                         "timed twice: throttled at first; because the test says so; "
                         "achieved_pct is that of traced launches, which can place the blocks of a partial "
                         "last wave otherwise"}}}));

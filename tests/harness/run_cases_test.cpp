@@ -82,7 +82,7 @@ TEST_F(RunCases, ACaseIsTracedTwiceAndOnlyWhereItsPlacementIsOfInterest) {
     sms += sample.quantity.ends_with("_sm") && sample.value == 7 ? 1 : 0;
   }
   EXPECT_EQ(sms, 2);
-  EXPECT_THAT(read_rows(csv()).at(1).note, HasSubstr("nothing is predicted"));
+  EXPECT_THAT(read_rows(csv()).at(1).note, HasSubstr("not predicted"));
 }
 
 TEST_F(RunCases, ARowPutsTheoryAndCounterSideBySide) {
