@@ -1,8 +1,10 @@
 """Rows of files, of traced programs and of sweeps, and names for the parts of a traced program."""
 
 import ctypes
+import gzip
 import os
 import tempfile
+import warnings
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from os import PathLike
@@ -31,8 +33,15 @@ def read(file: "str | PathLike[str]") -> "pl.DataFrame":
     types = {"text": pl.String, "integer": pl.Int64, "real": pl.Float64}
     known = {column.name: types[column.type] for column in _command.columns()}
     try:
-        return pl.read_csv(os.fspath(file), schema_overrides=known, infer_schema_length=0)
-    except (pl.exceptions.PolarsError, OSError) as error:
+        text = Path(file).read_bytes()
+        text = gzip.decompress(text) if text.startswith(b"\x1f\x8b") else text
+        whole = text[: text.rfind(b"\n") + 1]
+        if len(whole) < len(text):
+            warnings.warn(
+                f"{os.fspath(file)}: the last line has no end and is left out: its run was stopped", stacklevel=2
+            )
+        return pl.read_csv(whole, schema_overrides=known, infer_schema_length=0)
+    except (pl.exceptions.PolarsError, OSError, EOFError) as error:
         raise ValueError(f"{os.fspath(file)}: {error}") from error
 
 
@@ -50,6 +59,8 @@ def trace(
     expression of those to count, `after` the launches of a process before the first is counted. The rows also go to the
     file `out`. Raises ValueError for wrong use, and RuntimeError if the command fails.
     """
+    if isinstance(command, str):
+        raise ValueError(f"command = {command!r} is one text: give a list of words, as in {command.split()}")
     given = {"counters": counters, "kernels": kernels, "after": after}
     return _measured(["trace", *_command.options(given)], ["--", *command], out, (0,))
 

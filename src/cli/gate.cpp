@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <memory>
 #include <ranges>
+#include <set>
 
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
@@ -66,6 +67,7 @@ std::vector<fs::path> inputs_of(const GateOptions& options) {
 /// Known before minutes are spent on pairs of runs.
 void require_writable(const GateOptions& options, const fs::path& output) {
   require_not_input(output, inputs_of(options));
+  require_not_rows(output);
   static_cast<void>(output_target(output));
 }
 
@@ -117,9 +119,21 @@ ExitStatus status_of(Verdict verdict) {
   return verdict == Verdict::regression ? ExitStatus::regression : ExitStatus::no_verdict;
 }
 
+/// Two outputs of one name would be one.
+void require_apart(const std::vector<Output>& outputs, const fs::path& tolerances) {
+  std::vector<fs::path> all = mapped(outputs, [](const Output& output) { return output.file; });
+  if (!tolerances.empty()) all.push_back(tolerances);
+  std::set<fs::path> seen;
+  for (const fs::path& file : all) {
+    if (!seen.insert(fs::weakly_canonical(file)).second)
+      throw InputError("two outputs would go to {}; name another file", file.string());
+  }
+}
+
 ExitStatus gate(const GateOptions& options, Console& console) {
   const std::vector<Output> outputs = outputs_of(options);
   if (!options.save_tolerances.empty()) require_writable(options, options.save_tolerances);
+  require_apart(outputs, options.save_tolerances);
   const bool compares = !options.runs.empty() || !options.builds.empty();
   if (!compares && options.save_tolerances.empty()) {
     throw InputError("nothing to compare: give BASELINE CANDIDATE, or --pair BUILD_A BUILD_B");

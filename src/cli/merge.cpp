@@ -55,6 +55,12 @@ Merged merge_and_tell(std::span<const std::filesystem::path> files, const std::f
              counted(static_cast<long long>(merged.cases), "case"),
              counted(static_cast<long long>(files.size()), "file"),
              counted(static_cast<long long>(merged.duplicates), "duplicate"));
+  if (!merged.kept_rows.empty())
+    fmt::print(console.err, "{} was there already, with rows that the new file lacks, and is kept as {}\n",
+               out.string(), merged.kept_rows.string());
+  if (merged.lacks_samples)
+    fmt::print(console.err,
+               "no samples are written: cases are in several files, and samples do not say of which GPU\n");
   if (!merged.kept_samples.empty())
     fmt::print(console.err, "{} was there already, of other rows, and is kept as {}\n",
                samples_path(out).string(), merged.kept_samples.string());

@@ -47,6 +47,13 @@ std::size_t cases_of(const MeasuredGpu& gpu) {
   return static_cast<std::size_t>(std::ranges::count_if(gpu.readings, &CaseReading::present));
 }
 
+/// Cases that say something of it: with a time, or with a reason why they have none.
+std::size_t cases_read(const MeasuredGpu& gpu) {
+  return static_cast<std::size_t>(std::ranges::count_if(gpu.readings, [](const CaseReading& each) {
+    return each.present && (each.failed || (!std::isnan(each.time_us) && !std::isnan(each.sm_clock_mhz)));
+  }));
+}
+
 /// Why a GPU is not compared; empty where it can be.
 std::string why_not(const FleetRows& rows, const MeasuredGpu& gpu, const std::string& commit,
                     std::size_t peers) {
@@ -55,6 +62,8 @@ std::string why_not(const FleetRows& rows, const MeasuredGpu& gpu, const std::st
                        gpu.commit, commit);
   if (2 * cases_of(gpu) < rows.cases.size())
     return fmt::format("it has {} of {} cases", cases_of(gpu), rows.cases.size());
+  if (2 * cases_read(gpu) < cases_of(gpu))
+    return fmt::format("{} of its {} cases have a time and a clock", cases_read(gpu), cases_of(gpu));
   if (peers < kFewestPeers)
     return fmt::format(
         "there {} to compare, and a comparison needs {}: give a --baseline, or --since with two earlier runs "
@@ -68,6 +77,15 @@ struct Value {
   ComparedGpu* of;  ///< nullptr: a peer that is not judged
   Deviation deviation;
 };
+
+/// Percentages are differences of logarithms, of readings that are proportional to speed: 69 below the median is half of it.
+/// What takes longer is the inverse of that.
+double told_size(const FleetQuantityFacts& facts, double distance) {
+  if (facts.unit != "%") return std::abs(distance);
+  const bool of_time = (distance < 0 ? facts.below : facts.above).find("longer") != std::string_view::npos ||
+                       (distance < 0 ? facts.below : facts.above).find("more") != std::string_view::npos;
+  return 100 * std::abs(std::expm1((of_time ? -distance : distance) / 100));
+}
 
 /// @returns the distance from which on a GPU is named
 std::optional<double> judge(const FleetRows& rows, FleetQuantity quantity, std::vector<Value>& values) {
@@ -92,7 +110,8 @@ std::optional<double> judge(const FleetRows& rows, FleetQuantity quantity, std::
          .size_unit = std::string(facts.unit),
          .named_from = middle.named_from,
          .note = distance > 0 && quantity != FleetQuantity::counters,
-         .sentence = fmt::format(fmt::runtime(distance < 0 ? facts.below : facts.above), std::abs(distance)),
+         .sentence =
+             fmt::format(fmt::runtime(distance < 0 ? facts.below : facts.above), told_size(facts, distance)),
          .worst_case = rows.cases[each.deviation.worst].name});
   }
   return middle.named_from;

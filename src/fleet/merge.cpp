@@ -69,12 +69,14 @@ class Merge {
     for (const auto& [gpu, tally] : gpus_) {
       if (of_ == MergeOf::gpus && tally.cases < cases_.size()) merged_.gaps.push_back(gap_of(gpu, tally));
     }
-    merged_.samples = !case_in_two_files_ && std::ranges::all_of(files, [](const fs::path& file) {
-      return !samples_beside(file).empty();
-    });
+    const bool have_samples =
+        std::ranges::all_of(files, [](const fs::path& file) { return !samples_beside(file).empty(); });
+    merged_.samples = have_samples && !case_in_two_files_;
+    merged_.lacks_samples = have_samples && case_in_two_files_;
     std::optional<OutputFile> samples;
     if (merged_.samples) merge_samples(files, samples.emplace(samples_path(out)));
     rows_.complete();
+    if (replaces_ && loses_rows(out)) merged_.kept_rows = linked_aside(out);
     // At no instant do samples stand beside other rows than theirs.
     if (fs::exists(samples_path(out))) merged_.kept_samples = renamed_aside(samples_path(out));
     try {
@@ -82,10 +84,11 @@ class Merge {
     } catch (...) {
       std::error_code ignored;
       if (!merged_.kept_samples.empty()) fs::rename(merged_.kept_samples, samples_path(out), ignored);
+      if (!merged_.kept_rows.empty()) fs::remove(merged_.kept_rows, ignored);
       throw;
     }
     if (samples) samples->keep();
-    if (merged_.samples && replaces_ && !merged_.kept_samples.empty())
+    if (merged_.samples && replaces_ && merged_.kept_rows.empty() && !merged_.kept_samples.empty())
       fs::remove(std::exchange(merged_.kept_samples, fs::path()));
     return std::move(merged_);
   }
@@ -116,15 +119,44 @@ class Merge {
         stream.source(), stream.line(), schema.empty() ? "is empty" : schema, first_file_, schema_);
   }
 
+  /// Whether a file has anything that is not in the merged rows.
+  bool loses_rows(const fs::path& file) const {
+    if (fs::file_size(file) == 0) return false;
+    try {
+      RowStream stream(file);
+      const KeyColumns columns(stream);
+      while (stream.next()) {
+        const std::uint64_t content = hash_of(stream.record());
+        const auto first = content_by_key_.find(key_of(stream.cells(), columns));
+        if (first == content_by_key_.end() ||
+            (first->second != content && !other_contents_.contains(content)))
+          return true;
+      }
+      return false;
+    } catch (const InputError&) {
+      return true;  // it is no file of rows
+    }
+  }
+
+  static const std::string& gpu_of(const std::vector<std::string>& cells, const KeyColumns& columns) {
+    return cells[cells[columns.uuid].empty() ? columns.host : columns.uuid];
+  }
+  static std::string name_of(const std::vector<std::string>& cells, const KeyColumns& columns) {
+    return cells[columns.experiment] + "/" + cells[columns.case_name];
+  }
+  std::uint64_t key_of(const std::vector<std::string>& cells, const KeyColumns& columns) const {
+    const std::string name = name_of(cells, columns);
+    return hash_of(of_ == MergeOf::shards ? name : gpu_of(cells, columns) + "\n" + name);
+  }
+
   void add_row(const RowStream& stream, const KeyColumns& columns) {
     const std::vector<std::string> cells = stream.cells();
     require_same_schema(stream, cells[columns.schema]);
     kind_.add(cells[columns.time_status], stream.source());
-    const std::string name = cells[columns.experiment] + "/" + cells[columns.case_name];
-    const std::string& gpu = cells[cells[columns.uuid].empty() ? columns.host : columns.uuid];
+    const std::string name = name_of(cells, columns);
+    const std::string& gpu = gpu_of(cells, columns);
     const std::uint64_t content = hash_of(stream.record());
-    const std::uint64_t key = hash_of(of_ == MergeOf::shards ? name : gpu + "\n" + name);
-    const auto [first, is_new] = content_by_key_.try_emplace(key, content);
+    const auto [first, is_new] = content_by_key_.try_emplace(key_of(cells, columns), content);
     if (first->second != content && other_contents_.insert(content).second) {
       add_conflict(stream, gpu, name);
     } else if (!is_new) {

@@ -26,8 +26,11 @@ struct Merged {
   std::vector<std::string> conflict_places;  ///< "FILE, line N: GPU, experiment/case", a few
   std::vector<std::string> torn;             ///< files whose last line has no end; that line is left out
   std::vector<Gap> gaps;
-  bool simulated = false;  ///< the rows are
-  bool samples = false;    ///< whether samples of all files stand in FILE.samples.csv
+  bool simulated = false;      ///< the rows are
+  bool samples = false;        ///< whether samples of all files stand in FILE.samples.csv
+  bool lacks_samples = false;  ///< though each file has its own: samples name no GPU
+  std::filesystem::path
+      kept_rows;  ///< further name of a FILE that has rows which the merged ones lack; empty if none was lost
   std::filesystem::path
       kept_samples;  ///< new name of a FILE.samples.csv of other rows; empty if there was none
 

@@ -71,6 +71,8 @@ Cases one_of_each(const std::vector<ByKey>& runs, std::span<const RecordedRun> s
       message = fmt::format("{} times in the {}: lines {} and {}", count, side, found->second[0]->line,
                             found->second[1]->line);
     }
+    if (count > 1 && found->second[0]->row.gpu_uuid != found->second[1]->row.gpu_uuid)
+      message += ", of several GPUs: compare files of one GPU each";
     if (runs.size() > 1) message += fmt::format(" ({})", sources[i].source);
     into.findings.push_back({Grade::no_verdict, message});
     return {};
@@ -194,6 +196,10 @@ FilePairs file_pairs(const fs::path& baseline, const fs::path& candidate, std::v
     doubt(Grade::no_verdict, fmt::format("no baseline: {} does not exist", baseline.string()));
     return {};
   }
+  if (fs::is_directory(candidate) && !fs::is_directory(baseline))
+    throw InputError(
+        "{} is a file and {} a folder: name two files, two folders, or a folder and a file of its name",
+        baseline.string(), candidate.string());
   const bool folders = fs::is_directory(baseline) || fs::is_directory(candidate);
   if (!folders) return {{baseline, candidate}};
   const auto files_of = [](const fs::path& path) {
@@ -213,8 +219,8 @@ FilePairs file_pairs(const fs::path& baseline, const fs::path& candidate, std::v
   // A candidate that is one file is asked about nothing else.
   for (const fs::path& file : before) {
     if (fs::is_directory(candidate) && !of_name(now, file.filename())) {
-      doubt(Grade::no_verdict,
-            fmt::format("the candidate {} has no {}", candidate.string(), file.filename().string()));
+      doubt(Grade::no_verdict, fmt::format("the candidate {} has no {} with rows", candidate.string(),
+                                           file.filename().string()));
     }
   }
   if (pairs.empty()) {

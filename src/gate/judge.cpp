@@ -56,6 +56,10 @@ std::optional<Grade> grade_of(const Column& column, const Row& before, const Row
   if (column.gate == GateRule::consequence) return std::nullopt;
   const Real was = number_of(before, column);
   const Real is = number_of(now, column);
+  // What a row does not say is no worse than what another says. An exact number may be left to the driver.
+  const bool may_be_unknown = column.gate != GateRule::exact || type_name(column) == "text";
+  if (may_be_unknown && (cell_text(before, column).empty() || cell_text(now, column).empty()))
+    return Grade::no_verdict;
   if (column.gate == GateRule::exact || !was || !is) return Grade::regression;
   const bool better = column.gate == GateRule::lower_is_better ? *is < *was : *is > *was;
   return better ? Grade::note : Grade::regression;
@@ -311,6 +315,13 @@ void add_difference(const Sides& sides, const Quantity& quantity, const Differen
                   std::abs(found.loss), quantity.unit, worse ? "worse" : "better", found.allowed);
   if (worse && quantity.name == "achieved_pct" && launch_change == LaunchChange::none)
     message += circumstances(sides);
+  const auto has_own_spread = [](const RecordedCase* each) {
+    return each->achieved_elapsed_spread_points.has_value();
+  };
+  if (worse && quantity.name == "achieved_elapsed_pct" &&
+      !(std::ranges::all_of(sides.baseline, has_own_spread) &&
+        std::ranges::all_of(sides.candidate, has_own_spread)))
+    message += "; without the samples of both runs less is allowed";
   if (!worse) message += "; record the baseline again";
   into.findings.push_back({worse ? Grade::regression : Grade::note, message, std::string(quantity.name), was,
                            is, std::abs(found.loss) / std::max(found.allowed, 1e-9)});
@@ -449,6 +460,14 @@ void judge_time(const Sides& sides, const GateContext& context, ComparedCase& in
   const Sides steady = steady_pairs(sides);
   if (const auto reason = why_no_times(sides, steady)) {
     if (advisory.empty()) add_finding(into, reason->first, "time_us", reason->second);
+    return;
+  }
+  const auto has_time = [](const Cases& runs) {
+    return std::ranges::any_of(runs, [](const RecordedCase* each) { return each->row.time_us.has_value(); });
+  };
+  if (has_time(steady.baseline) && !has_time(steady.candidate)) {
+    const bool is_program = of_a_program(steady.baseline.front()->row);
+    add_finding(into, is_program ? Grade::note : Grade::no_verdict, "time_us", "no time in the candidate");
     return;
   }
   const auto pairs = std::ssize(steady.baseline);

@@ -244,8 +244,27 @@ Tolerances parse_tolerances(std::string_view json, std::string_view source) {
   return TolerancesReader(source).read(parse_json(json, source));
 }
 
+/// How far runs of other GPUs lie apart, or a run from itself, says nothing of what repeats.
+void require_runs_of_one_gpu(std::span<const RecordedRun> runs) {
+  const RecordedRun& first = runs.front();
+  bool all_are_one = true;
+  for (const RecordedRun& run : runs) {
+    all_are_one =
+        all_are_one && std::ranges::equal(run.cases, first.cases, {}, &RecordedCase::row, &RecordedCase::row);
+    if (run.cases.empty() || first.cases.empty()) continue;
+    const std::string& gpu = run.cases.front().row.gpu;
+    const std::string& other = first.cases.front().row.gpu;
+    if (gpu != other)
+      throw InputError("{} is of {} and {} of {}: tolerances come from runs of one GPU model", first.source,
+                       other, run.source, gpu);
+  }
+  if (all_are_one)
+    throw InputError("{} and the others are one run: tolerances come from several", first.source);
+}
+
 Tolerances tolerances_from(std::span<const RecordedRun> runs) {
   if (runs.size() < 2) throw InputError("tolerances need two runs or more of one build; better are five");
+  require_runs_of_one_gpu(runs);
   std::vector<const Quantity*> quantities = {&time_quantity()};
   for (const Quantity& quantity : measured_quantities()) quantities.push_back(&quantity);
 

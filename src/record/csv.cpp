@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <fstream>
 #include <unordered_set>
 #include <utility>
 
@@ -338,6 +339,16 @@ std::filesystem::path samples_beside(const std::filesystem::path& rows_file) {
   std::error_code missing;
   if (std::filesystem::exists(samples, missing)) return samples;
   return std::filesystem::exists(compressed, missing) ? compressed : std::filesystem::path();
+}
+
+void require_not_rows(const std::filesystem::path& output) {
+  std::error_code missing;
+  if (!std::filesystem::is_regular_file(output, missing)) return;
+  std::string names;
+  std::getline(std::ifstream(output), names);
+  if (has_names(names, {"schema", "experiment", "case"}))
+    throw InputError("cannot write {}: it has rows, and this is an output of another kind; name another file",
+                     output.string());
 }
 
 void require_not_input(const std::filesystem::path& output, std::span<const std::filesystem::path> inputs) {

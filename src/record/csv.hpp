@@ -62,6 +62,8 @@ std::filesystem::path race_path(const std::filesystem::path& rows_file);
 std::filesystem::path samples_beside(const std::filesystem::path& rows_file);
 /// @throws InputError if `output`, or samples beside it, would take the place of a file that is read or of its samples
 void require_not_input(const std::filesystem::path& output, std::span<const std::filesystem::path> inputs);
+/// @throws InputError if what is no file of rows would take the place of one
+void require_not_rows(const std::filesystem::path& output);
 std::vector<Sample> read_samples(const std::filesystem::path& samples_file);
 std::vector<Sample> parse_samples(std::string_view text, std::string_view source);
 
@@ -78,6 +80,8 @@ struct SetAside {
 std::vector<SetAside> set_aside(const std::filesystem::path& rows_file);
 /// Renames one file likewise. @returns its new name @throws InputError if it cannot be renamed
 std::filesystem::path renamed_aside(const std::filesystem::path& file);
+/// A further name for a file that is about to be replaced, under which it stays. @throws InputError if it cannot have one
+std::filesystem::path linked_aside(const std::filesystem::path& file);
 
 /// A file of rows and its samples that grow by one case at a time and are whole after every one of them: the
 /// samples are appended first, then the row in a single write, and both are on disk (fsync) when `append`

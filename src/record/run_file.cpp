@@ -94,6 +94,18 @@ fs::path renamed_aside(const fs::path& name) {
   return kept;
 }
 
+fs::path linked_aside(const fs::path& name) {
+  const fs::path file = fs::canonical(name);
+  fs::path kept = name_aside(file);
+  std::error_code error;
+  fs::create_hard_link(file, kept, error);
+  if (error) fs::copy_file(file, kept, error);
+  if (error)
+    throw InputError("{} is there already and cannot be kept as {}: {}; write to another file", file.string(),
+                     kept.string(), error.message());
+  return kept;
+}
+
 std::vector<SetAside> set_aside(const fs::path& rows_file) {
   std::vector<SetAside> kept;
   const fs::path race = race_path(rows_file);

@@ -22,6 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::Contains;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -251,6 +252,23 @@ TEST_F(Fleet, HasNoVerdictOnAGpuWhoseFileIsTorn) {
   EXPECT_THAT(out_, HasSubstr("no verdict: GPU-00005"));
   EXPECT_EQ(fleet({write("middle.csv", text + "2,torn\n" + torn)}), ExitStatus::usage);
   EXPECT_THAT(err_, HasSubstr("middle.csv, line "));
+}
+
+TEST_F(Fleet, HasNoVerdictOnAGpuWhoseRowsReadNothing) {
+  for (Real Row::*lost : {&Row::time_us, &Row::sm_clock_mhz}) {
+    EXPECT_EQ(fleet({fleet_file(1, 6, {{2, [=](Row& row) { (row.*lost).reset(); }}})}),
+              ExitStatus::no_verdict);
+    EXPECT_THAT(out_, ContainsRegex("no verdict: GPU-00002.* 0 of its [0-9]+ cases have a time and a clock"));
+  }
+}
+
+TEST_F(Fleet, SaysHowMuchLessAndHowMuchLongerInPercentOfTheMedian) {
+  const Fault half = [](Row& row) {
+    row.sm_clock_mhz = row.sm_clock_mhz.value_or(0) / 2;
+    if (follows_sm_clock(row) && row.time_us) *row.time_us *= 2;
+  };
+  fleet({fleet_file(1, 6, {{2, half}})});
+  EXPECT_THAT(out_, ContainsRegex("SM clock (49|50)\\.[0-9]+ % below the median"));
 }
 
 TEST_F(Fleet, RefusesATimeBelowZeroWithItsFileAndLine) {

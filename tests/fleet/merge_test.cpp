@@ -179,6 +179,19 @@ TEST_F(MergingFiles, KeepsSamplesThatAreNotOfTheRowsItReplaces) {
   EXPECT_EQ(merged.kept_samples, "") << "they are replaced with their rows";
 }
 
+TEST_F(MergingFiles, KeepsAnOlderFileWhoseRowsItWouldLose) {
+  const fs::path one = write("1.csv", {row_of("GPU-1", "a", 1)});
+  const fs::path two = write("2.csv", {row_of("GPU-2", "a", 1)});
+  EXPECT_EQ(merge({one}).kept_rows, "");
+  EXPECT_EQ(merge({one, two}).kept_rows, "") << "all that was there is there again";
+  const std::string both = read_text(out_);
+  const fs::path kept = merge({two}).kept_rows;
+  EXPECT_EQ(read_text(kept), both);
+  EXPECT_THAT(read_text(out_), Not(HasSubstr("GPU-1")));
+  std::ofstream(out_) << "a diary\n";
+  EXPECT_EQ(read_text(merge({two}).kept_rows), "a diary\n");
+}
+
 TEST_F(MergingFiles, RefusesAFileThatAnotherMergeIsWriting) {
   const fs::path file = write("1.csv", {row_of("GPU-1", "a", 1)});
   write("all.csv.lock", "1\n");

@@ -244,6 +244,19 @@ TEST(Gate, WhatFollowsFromAnImprovementIsNoRegression) {
                                                        HasSubstr("theoretical_pct 75 -> 100")));
 }
 
+TEST(Gate, WhatARowDoesNotSayIsNoRegression) {
+  const RecordedRun before = made_up_run().run();
+  const auto verdict_without = [&](const auto& remove) {
+    return compare(before, made_up_run().with([&](MadeUpRun& made) { remove(made.rows[0]); }).run(), {})
+        .verdict();
+  };
+  EXPECT_EQ(verdict_without([](Row& row) { row.registers_per_thread.reset(); }), Verdict::no_verdict);
+  EXPECT_EQ(verdict_without([](Row& row) { row.theoretical_pct.reset(); }), Verdict::no_verdict);
+  EXPECT_EQ(verdict_without([](Row& row) { row.variant.clear(); }), Verdict::no_verdict);
+  EXPECT_EQ(verdict_without([](Row& row) { row.time_us.reset(); }), Verdict::no_verdict);
+  EXPECT_EQ(verdict_without([](Row&) {}), Verdict::pass);
+}
+
 TEST(Gate, MoreSpillsAreARegressionEvenWithFewerRegisters) {
   MadeUpRun before = baseline();
   before.rows[0].spill_bytes = 0;

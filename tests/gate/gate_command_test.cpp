@@ -228,6 +228,24 @@ TEST_F(GateCommand, AFileThatOneFolderLacksIsNotOverlooked) {
   EXPECT_EQ(gate({path("base"), path("new/full.csv")}), 2) << "no baseline for the file that was asked about";
 }
 
+TEST_F(GateCommand, WritesNoTwoOutputsIntoOneFileNorOneOverRows) {
+  const std::string a = write_run("a", made_up_run());
+  const std::string kept = write_run("kept", made_up_run());
+  const std::string rows = read_text(kept);
+  EXPECT_EQ(gate({a, a, "--write", "json=" + path("x"), "--write", "junit=" + path("x")}), 64);
+  EXPECT_EQ(gate({a, a, "--write", "json=" + path("x"), "--save-tolerances", path("./x")}), 64);
+  EXPECT_FALSE(std::filesystem::exists(path("x")));
+  EXPECT_EQ(gate({a, a, "--write", "json=" + kept}), 64);
+  EXPECT_EQ(read_text(kept), rows);
+}
+
+TEST_F(GateCommand, AFileIsNotComparedWithAFolder) {
+  const std::string a = write_run("a", made_up_run());
+  write_run("folder/a", made_up_run());
+  EXPECT_EQ(gate({a, path("folder")}), 64);
+  EXPECT_EQ(gate({path("folder"), a}), 0);
+}
+
 TEST_F(GateCommand, TolerancesComeFromAFileOrFromRuns) {
   MadeUpRun lower = made_up_run();
   for (Row& row : lower.rows) {

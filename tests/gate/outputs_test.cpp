@@ -395,6 +395,26 @@ TEST(Tolerances, FromRunsLetTheseRunsPass) {
   }
 }
 
+TEST(Tolerances, DoNotComeFromOneRunGivenTwiceNorFromSeveralModels) {
+  const RecordedRun run = made_up_run().run();
+  const RecordedRun other = made_up_run()
+                                .with([](MadeUpRun& made) {
+                                  for (Row& row : made.rows) row.gpu = "NVIDIA A100";
+                                })
+                                .run();
+  const auto refusal = [](const std::vector<RecordedRun>& runs) -> std::string {
+    try {
+      tolerances_from(runs);
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(refusal({run, run}), testing::HasSubstr("are one run"));
+  EXPECT_THAT(refusal({run, other}),
+              testing::HasSubstr("of NVIDIA A100: tolerances come from runs of one GPU model"));
+}
+
 TEST(Tolerances, NeedTwoRunsThatShareACase) {
   const std::vector<RecordedRun> one = {made_up_run().run()};
   EXPECT_THROW(tolerances_from(one), InputError);

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 from contextlib import chdir, redirect_stdout
@@ -170,6 +171,18 @@ class Answers(unittest.TestCase):
         self.assertIsNone(rows["carveout_pct"][0])
         with self.assertRaisesRegex(ValueError, "no_such_file"):
             occbench.read("no_such_file.csv")
+
+    def test_a_row_that_was_being_written_is_left_out_with_a_warning(self) -> None:
+        whole = Path(SUITE).read_bytes()
+        with tempfile.TemporaryDirectory() as folder:
+            cut = Path(folder) / "cut.csv"
+            cut.write_bytes(whole[:-50])
+            with self.assertWarnsRegex(UserWarning, "the last line has no end"):
+                self.assertEqual(occbench.read(cut).height, occbench.read(SUITE).height - 1)
+
+    def test_a_command_in_one_text_is_refused(self) -> None:
+        with self.assertRaisesRegex(ValueError, "give a list of words, as in .'python3', 'train.py'"):
+            occbench.trace("python3 train.py")
 
 
 class Programs(unittest.TestCase):
