@@ -273,6 +273,9 @@ std::string circumstances(const Sides& sides) {
              *now / *before);
 }
 
+/// What readings that scatter hide is told from so many times the limit on.
+constexpr double kHiddenLimits = 5;
+
 /// What a quantity may get worse by, given its tolerance.
 double allowed(const Sides& sides, const Quantity& quantity, const Tolerance& tolerance) {
   const double by_spread = tolerance.allowed(largest_spread(sides, quantity));
@@ -383,6 +386,14 @@ void judge_measured(const Sides& sides, const GateContext& context, LaunchChange
     if (!is_comparable(quantity, sides, into)) continue;
     const auto found = difference(sides, quantity, as_if_held, context, into.experiment);
     if (found && found->counts()) add_difference(sides, quantity, *found, launch_change, into);
+    const double limit = context.tolerances.of(into.experiment, quantity).limit;
+    if (found && !found->counts() && found->loss > kHiddenLimits * limit) {
+      add_finding(into, Grade::note, quantity.name,
+                  fmt::format("{}: {:.3g} {} worse is within the scatter of its readings, {:.3g}",
+                              change_text(quantity.name, fmt::format("{:.4g}", found->before),
+                                          fmt::format("{:.4g}", found->now)),
+                              found->loss, quantity.unit, found->allowed));
+    }
     if (!found && median_of(sides.baseline, quantity.value)) {
       add_finding(into, Grade::no_verdict, quantity.name,
                   fmt::format("{} is missing in the candidate", quantity.name));

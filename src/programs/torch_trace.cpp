@@ -240,7 +240,10 @@ void choose_clocks(TorchTrace& trace, const std::optional<double>& given, std::o
   std::set<std::string> said;
   for (TorchKernel& kernel : trace.kernels) {
     ProgramDevice& device = kernel.entry.device;
-    const std::optional<double> clock = given ? given : highest_clock_mhz(device.name);
+    const std::optional<double> highest = highest_clock_mhz(device.name);
+    if (given && highest && *given > *highest)
+      throw InputError("--clock-mhz {}: the highest SM clock of {} is {} MHz", *given, device.name, *highest);
+    const std::optional<double> clock = given ? given : highest;
     device.highest_clock_mhz = clock.value_or(0);
     if (given || !said.insert(device.name).second) continue;
     if (clock) {
