@@ -78,13 +78,10 @@ struct Value {
   Deviation deviation;
 };
 
-/// Percentages are differences of logarithms, of readings that are proportional to speed: 69 below the median is half of it.
-/// What takes longer is the inverse of that.
+/// Percentages are differences of logarithms of speed: 69 below the median is half of it, and takes twice as long.
 double told_size(const FleetQuantityFacts& facts, double distance) {
   if (facts.unit != "%") return std::abs(distance);
-  const bool of_time = (distance < 0 ? facts.below : facts.above).find("longer") != std::string_view::npos ||
-                       (distance < 0 ? facts.below : facts.above).find("more") != std::string_view::npos;
-  return 100 * std::abs(std::expm1((of_time ? -distance : distance) / 100));
+  return 100 * std::abs(std::expm1((facts.tells_time ? -distance : distance) / 100));
 }
 
 /// @returns the distance from which on a GPU is named
@@ -454,9 +451,10 @@ const FleetQuantityFacts& facts_of(FleetQuantity quantity) {
       {"gpc_clock", "%", 0.3,
        "one GPC's clock is slower: kernels on all SMs take {:.2f} % longer than the mean clock and their "
        "cycles explain.",
-       "its GPCs' clocks are closer together: kernels on all SMs take {:.2f} % less time than the median."},
+       "its GPCs' clocks are closer together: kernels on all SMs take {:.2f} % less time than the median.",
+       true},
       {"sm_cycles", "%", 0.3, "the same work takes {:.2f} % more SM cycles: fewer SMs do it.",
-       "the same work takes {:.2f} % fewer SM cycles."},
+       "the same work takes {:.2f} % fewer SM cycles.", true},
       {"bandwidth", "%", 1, "bandwidth of device memory {:.2f} % below the median.",
        "bandwidth of device memory {:.2f} % above the median."},
       {"l2", "%", 4, "kernels bound by the L2 cache are {:.2f} % slower than the median.",

@@ -31,6 +31,7 @@ struct FleetQuantityFacts {
   /// again. In L2 it differs from process to process where memory lies.
   double named_from;
   std::string_view below, above;  ///< sentences with a place for the distance
+  bool tells_time = false;        ///< of the time that work takes, the inverse of its speed
 };
 
 inline constexpr std::array kFleetQuantities = {FleetQuantity::sm_clock,  FleetQuantity::gpc_clock,
