@@ -95,6 +95,16 @@ std::optional<double> judge(const FleetRows& rows, FleetQuantity quantity, std::
     numbers.push_back(each.deviation.value);
   }
   const Middle middle = middle_of(numbers, facts.named_from);
+  const auto is_out = [&](double value) { return std::abs(value - middle.median) > middle.named_from; };
+  if (2 * std::ranges::count_if(numbers, is_out) >= std::ssize(numbers)) {
+    for (const Value& each : values) {
+      if (each.of != nullptr && each.of->no_verdict.empty())
+        each.of->no_verdict = fmt::format(
+            "half of the GPUs and more differ in {}, and no majority says which: give a --baseline",
+            facts.name);
+    }
+    return middle.named_from;
+  }
   for (const Value& each : values) {
     const double distance = each.deviation.value - middle.median;
     // A median of far fewer cases is less certain.

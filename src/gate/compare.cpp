@@ -179,8 +179,8 @@ Comparison compare_runs(std::span<const RecordedRun> baseline, std::span<const R
 
 namespace fs = std::filesystem;
 
-std::optional<fs::path> of_name(const std::vector<fs::path>& files, const fs::path& name) {
-  const auto found = std::ranges::find(files, name, [](const fs::path& file) { return file.filename(); });
+std::optional<fs::path> of_name(const std::vector<fs::path>& files, const fs::path& file) {
+  const auto found = std::ranges::find(files, name_of_rows(file), name_of_rows);
   return found == files.end() ? std::nullopt : std::optional(*found);
 }
 
@@ -209,7 +209,7 @@ FilePairs file_pairs(const fs::path& baseline, const fs::path& candidate, std::v
   const std::vector<fs::path> now = files_of(candidate);
   FilePairs pairs;
   for (const fs::path& file : now) {
-    if (const auto counterpart = of_name(before, file.filename())) {
+    if (const auto counterpart = of_name(before, file)) {
       pairs.emplace_back(*counterpart, file);
     } else {
       doubt(before.empty() || !fs::is_directory(candidate) ? Grade::no_verdict : Grade::note,
@@ -218,7 +218,7 @@ FilePairs file_pairs(const fs::path& baseline, const fs::path& candidate, std::v
   }
   // A candidate that is one file is asked about nothing else.
   for (const fs::path& file : before) {
-    if (fs::is_directory(candidate) && !of_name(now, file.filename())) {
+    if (fs::is_directory(candidate) && !of_name(now, file)) {
       doubt(Grade::no_verdict, fmt::format("the candidate {} has no {} with rows", candidate.string(),
                                            file.filename().string()));
     }

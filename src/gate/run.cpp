@@ -97,12 +97,16 @@ RecordedRun read_run(const fs::path& file) {
   return parse_run(read_text(file), samples_of(file), file.string());
 }
 
+std::string name_of_rows(const fs::path& file) {
+  return (file.extension() == ".gz" ? file.stem() : file.filename()).string();
+}
+
 std::vector<fs::path> run_files(const fs::path& folder) {
   std::vector<fs::path> files;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const fs::path& path = entry.path();
-    const bool of_rows = entry.is_regular_file() && path.extension() == ".csv" &&
-                         !path.filename().string().ends_with(".samples.csv");
+    const std::string name = name_of_rows(path);
+    const bool of_rows = entry.is_regular_file() && name.ends_with(".csv") && !name.ends_with(".samples.csv");
     if (of_rows && begins_like_rows(path)) files.push_back(path);
   }
   std::ranges::sort(files);

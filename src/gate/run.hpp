@@ -34,6 +34,9 @@ RecordedRun parse_run(std::string_view rows, std::string_view samples, std::stri
 /// With the samples of FILE.samples.csv or FILE.samples.csv.gz, where one exists. @throws InputError
 RecordedRun read_run(const std::filesystem::path& file);
 
+/// The name of a file of rows, whether gzip compressed it or not.
+std::string name_of_rows(const std::filesystem::path& file);
+
 /// The files of rows in a folder, by name; files of something else and of samples are left out.
 std::vector<std::filesystem::path> run_files(const std::filesystem::path& folder);
 

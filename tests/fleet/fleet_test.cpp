@@ -262,6 +262,12 @@ TEST_F(Fleet, HasNoVerdictOnAGpuWhoseRowsReadNothing) {
   }
 }
 
+TEST_F(Fleet, HasNoVerdictWhereNoMajorityAgrees) {
+  EXPECT_EQ(fleet({fleet_file(1, 4, {{0, slow_clock}, {1, slow_clock}})}), ExitStatus::no_verdict);
+  EXPECT_THAT(out_, HasSubstr("differ in sm_clock, and no majority says which"));
+  EXPECT_THAT(out_, Not(HasSubstr("below the median")));
+}
+
 TEST_F(Fleet, SaysHowMuchLessAndHowMuchLongerInPercentOfTheMedian) {
   const Fault half = [](Row& row) {
     row.sm_clock_mhz = row.sm_clock_mhz.value_or(0) / 2;

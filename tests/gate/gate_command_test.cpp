@@ -239,6 +239,13 @@ TEST_F(GateCommand, WritesNoTwoOutputsIntoOneFileNorOneOverRows) {
   EXPECT_EQ(read_text(kept), rows);
 }
 
+TEST_F(GateCommand, AFolderMayHaveItsFilesCompressed) {
+  write_run("before/a", made_up_run());
+  const std::string now = write_run("now/a", made_up_run());
+  ASSERT_EQ(std::system(("gzip '" + now + "'").c_str()), 0);
+  EXPECT_EQ(gate({path("before"), path("now")}), 0);
+}
+
 TEST_F(GateCommand, AFileIsNotComparedWithAFolder) {
   const std::string a = write_run("a", made_up_run());
   write_run("folder/a", made_up_run());
