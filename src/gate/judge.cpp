@@ -246,7 +246,8 @@ bool achieved_is_comparable(const Sides& sides, bool any_source, ComparedCase& i
       const std::string status = row.counters_status.empty() ? "not read" : row.counters_status;
       const bool by_choice = status == "off" && of_a_program(row);
       add_finding(into, by_choice ? Grade::note : Grade::no_verdict, "counters_status",
-                  fmt::format("no achieved occupancy in the {}: counters {}", side, status));
+                  fmt::format("no achieved occupancy in the {}: {}", side,
+                              status == "ok" ? "achieved_pct is empty" : "counters " + status));
       return false;
     }
   }

@@ -46,6 +46,8 @@ std::string json_text(const Json& value, int indent) {
 Json parse_json(std::string_view text, std::string_view source) {
   if (text.find('\0') != std::string_view::npos)
     throw InputError("{} has a NUL character; JSON is text", source);
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
+    throw InputError("{} is empty, and JSON is wanted", source);
   std::vector<std::set<std::string>> keys;  // of the objects that are open
   const auto check = [&](int depth, Json::parse_event_t event, const Json& parsed) {
     if (static_cast<std::size_t>(depth) >= kMaxJsonDepth) throw InputError("{} {}", source, kTooDeep);
