@@ -65,9 +65,9 @@ std::vector<fs::path> inputs_of(const GateOptions& options) {
 }
 
 /// Known before minutes are spent on pairs of runs.
-void require_writable(const GateOptions& options, const fs::path& output) {
+void require_writable(const GateOptions& options, const fs::path& output, std::string_view begins) {
   require_not_input(output, inputs_of(options));
-  require_not_rows(output);
+  require_not_another_kind(output, begins);
   static_cast<void>(output_target(output));
 }
 
@@ -86,7 +86,7 @@ std::vector<Output> outputs_of(const GateOptions& options) {
       throw InputError("--write {}: write it as FORMAT=FILE; the formats are those of --format", text);
     }
     const fs::path file = text.substr(equals + 1);
-    require_writable(options, file);
+    require_writable(options, file, format->first == "json" ? "{" : format->first == "junit" ? "<" : "");
     if (file.has_parent_path() && !fs::is_directory(file.parent_path()))
       throw InputError("--write {}: {} is no folder", text, file.parent_path().string());
     outputs.push_back({format->first, file});
@@ -132,7 +132,7 @@ void require_apart(const std::vector<Output>& outputs, const fs::path& tolerance
 
 ExitStatus gate(const GateOptions& options, Console& console) {
   const std::vector<Output> outputs = outputs_of(options);
-  if (!options.save_tolerances.empty()) require_writable(options, options.save_tolerances);
+  if (!options.save_tolerances.empty()) require_writable(options, options.save_tolerances, "{");
   require_apart(outputs, options.save_tolerances);
   const bool compares = !options.runs.empty() || !options.builds.empty();
   if (!compares && options.save_tolerances.empty()) {
@@ -140,10 +140,16 @@ ExitStatus gate(const GateOptions& options, Console& console) {
   }
   Tolerances tolerances = tolerances_of(options);
   tolerances.any_source = options.any_source;
-  if (!options.save_tolerances.empty()) replace_text(options.save_tolerances, tolerances.to_json());
-  if (!compares) return ExitStatus::done;
+  const auto save_tolerances = [&] {
+    if (!options.save_tolerances.empty()) replace_text(options.save_tolerances, tolerances.to_json());
+  };
+  if (!compares) {
+    save_tolerances();
+    return ExitStatus::done;
+  }
 
   const Comparison comparison = compare(options, tolerances, console);
+  save_tolerances();
   const bool is_text = options.format == "table" || options.format == "markdown";  // these say so themselves
   if (comparison.simulated && !is_text) fmt::print(console.err, "{}\n", kSimulatedLine);
   say_unused(tolerances, comparison, console);

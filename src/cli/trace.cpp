@@ -83,7 +83,9 @@ void print_windows(const WindowTotals& windows, Console& console) {
 }
 
 ExitStatus import_trace(const TraceOptions& options, const fs::path& out, Console& console) {
-  require_not_input(out, {&options.import_from.file, 1});
+  std::vector<fs::path> inputs = {options.import_from.file};
+  if (!options.profile.empty()) inputs.emplace_back(options.profile);
+  require_not_input(out, inputs);
   ProgramTable table = import_torch_trace(options.import_from, console.err);
   const auto wanted = checked_kernel_filter(options.command.kernels);
   for (std::size_t i = table.cases.size(); i-- > 0;) {
@@ -149,6 +151,7 @@ ExitStatus trace(const TraceOptions& options, Console& console) {
   const fs::path out = output_file(options.out, "trace");
   make_folder_of(out);
   static_cast<void>(output_target(out));
+  static_cast<void>(output_target(samples_path(out)));
   const FileLock lock(out);
   if (importing) return import_trace(options, out, console);
   if (options.merge) {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <system_error>
@@ -49,6 +51,14 @@ struct GpuTally {
   std::size_t cases = 0;
 };
 
+/// Whether all of a file stands at the begin of another.
+bool begins_with(const fs::path& file, const fs::path& other) {
+  std::ifstream whole(file, std::ios::binary);
+  std::ifstream part(other, std::ios::binary);
+  using Letters = std::istreambuf_iterator<char>;
+  return std::mismatch(Letters(part), Letters(), Letters(whole), Letters()).first == Letters();
+}
+
 class Merge {
  public:
   Merge(const fs::path& out, MergeOf of) : rows_(out), of_(of), replaces_(fs::exists(out)) {}
@@ -88,7 +98,8 @@ class Merge {
       throw;
     }
     if (samples) samples->keep();
-    if (merged_.samples && replaces_ && merged_.kept_rows.empty() && !merged_.kept_samples.empty())
+    if (merged_.samples && !merged_.kept_samples.empty() &&
+        begins_with(samples_path(out), merged_.kept_samples))
       fs::remove(std::exchange(merged_.kept_samples, fs::path()));
     return std::move(merged_);
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <unordered_set>
 #include <utility>
 
@@ -341,13 +340,15 @@ std::filesystem::path samples_beside(const std::filesystem::path& rows_file) {
   return std::filesystem::exists(compressed, missing) ? compressed : std::filesystem::path();
 }
 
-void require_not_rows(const std::filesystem::path& output) {
+void require_not_another_kind(const std::filesystem::path& output, std::string_view begins) {
   std::error_code missing;
   if (!std::filesystem::is_regular_file(output, missing)) return;
-  std::string names;
-  std::getline(std::ifstream(output), names);
-  if (has_names(names, {"schema", "experiment", "case"}))
-    throw InputError("cannot write {}: it has rows, and this is an output of another kind; name another file",
+  const std::string text = read_text(output);
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string::npos) return;
+  const bool is_of_kind = std::string_view(text).substr(first).starts_with(begins);
+  if (!is_of_kind || has_names(text, {"case"}))
+    throw InputError("cannot write {}: a file of another kind is there already; name another file",
                      output.string());
 }
 

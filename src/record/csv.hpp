@@ -62,8 +62,9 @@ std::filesystem::path race_path(const std::filesystem::path& rows_file);
 std::filesystem::path samples_beside(const std::filesystem::path& rows_file);
 /// @throws InputError if `output`, or samples beside it, would take the place of a file that is read or of its samples
 void require_not_input(const std::filesystem::path& output, std::span<const std::filesystem::path> inputs);
-/// @throws InputError if what is no file of rows would take the place of one
-void require_not_rows(const std::filesystem::path& output);
+/// @throws InputError if an output that is no file of rows would take the place of one, of samples or of a recording; or, where it says how
+/// its own kind `begins`, of a file that begins otherwise and is not empty
+void require_not_another_kind(const std::filesystem::path& output, std::string_view begins = "");
 std::vector<Sample> read_samples(const std::filesystem::path& samples_file);
 std::vector<Sample> parse_samples(std::string_view text, std::string_view source);
 

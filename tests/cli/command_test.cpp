@@ -75,6 +75,24 @@ TEST(Command, WithoutAGpuTheListOfCasesIsThatOfTheRecordedSuite) {
   EXPECT_EQ(run_command("run --list --shard 3/2").status, ExitStatus::usage);
 }
 
+TEST(Command, NoOutputTakesThePlaceOfAFileOfAnotherKind) {
+  const TemporaryFolder folder;
+  const std::string rows = OCCBENCH_SOURCE_DIR "/results/nvidia-h200/calibration.csv";
+  for (const char* text : {"dear diary\n", "experiment,case,quantity,index,value\n"}) {
+    const std::filesystem::path file = folder.path() / "kept";
+    replace_text(file, text);
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{"calibrate", "--rows", rows, "--out", file},
+          {"report", rows, "--output", file},
+          {"fleet", rows, "--page", file}}) {
+      const Outcome outcome = run_command(command);
+      EXPECT_EQ(outcome.status, ExitStatus::usage) << command.front();
+      EXPECT_THAT(outcome.err, HasSubstr("a file of another kind is there already"));
+      EXPECT_EQ(read_text(file), text);
+    }
+  }
+}
+
 TEST(Command, WithoutAGpuAFileThatWasAskedForIsNotMeasured) {
   if (why_no_gpu().empty()) GTEST_SKIP() << "there is a GPU";
   for (const char* asked : {"--out", "--benches"}) {

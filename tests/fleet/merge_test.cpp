@@ -176,7 +176,10 @@ TEST_F(MergingFiles, KeepsSamplesThatAreNotOfTheRowsItReplaces) {
   EXPECT_THAT(read_samples(samples_path(out_)), SizeIs(1));
 
   merged = merge({file});
-  EXPECT_EQ(merged.kept_samples, "") << "they are replaced with their rows";
+  EXPECT_EQ(merged.kept_samples, "") << "all of them stand there again";
+
+  write("all.samples.csv", "of the same rows\n");
+  EXPECT_EQ(read_text(merge({file}).kept_samples), "of the same rows\n");
 }
 
 TEST_F(MergingFiles, KeepsAnOlderFileWhoseRowsItWouldLose) {

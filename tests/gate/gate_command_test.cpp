@@ -237,6 +237,13 @@ TEST_F(GateCommand, WritesNoTwoOutputsIntoOneFileNorOneOverRows) {
   EXPECT_FALSE(std::filesystem::exists(path("x")));
   EXPECT_EQ(gate({a, a, "--write", "json=" + kept}), 64);
   EXPECT_EQ(read_text(kept), rows);
+  write("diary", "dear diary\n");
+  EXPECT_EQ(gate({a, a, "--write", "json=" + path("diary")}), 64);
+  EXPECT_EQ(gate({a, a, "--save-tolerances", path("diary")}), 64);
+  write("made.json", "{\"all\": {}}");
+  EXPECT_EQ(gate({a, path("none.csv"), "--save-tolerances", path("made.json")}), 64);
+  EXPECT_EQ(read_text(path("made.json")), "{\"all\": {}}") << "nothing was compared";
+  EXPECT_EQ(gate({a, a, "--save-tolerances", path("made.json")}), 0);
 }
 
 TEST_F(GateCommand, AFolderMayHaveItsFilesCompressed) {
