@@ -61,7 +61,7 @@ bool begins_with(const fs::path& file, const fs::path& other) {
 
 class Merge {
  public:
-  Merge(const fs::path& out, MergeOf of) : rows_(out), of_(of), replaces_(fs::exists(out)) {}
+  Merge(const fs::path& out, MergeOf of) : rows_(out), of_(of) {}
 
   void add(const fs::path& file) {
     RowStream stream(file);
@@ -86,7 +86,7 @@ class Merge {
     std::optional<OutputFile> samples;
     if (merged_.samples) merge_samples(files, samples.emplace(samples_path(out)));
     rows_.complete();
-    if (replaces_ && loses_rows(out)) merged_.kept_rows = linked_aside(out);
+    if (fs::exists(out) && loses_rows(out)) merged_.kept_rows = linked_aside(out);
     // At no instant do samples stand beside other rows than theirs.
     if (fs::exists(samples_path(out))) merged_.kept_samples = renamed_aside(samples_path(out));
     try {
@@ -216,7 +216,6 @@ class Merge {
 
   OutputFile rows_;
   MergeOf of_;
-  bool replaces_;  ///< rows that stood there before
   std::string header_;
   std::string schema_;
   std::string first_file_;

@@ -295,6 +295,12 @@ struct Difference {
   bool counts() const {
     return std::abs(loss) > allowed;
   }
+  std::string was() const {
+    return fmt::format("{:.4g}", before);
+  }
+  std::string is() const {
+    return fmt::format("{:.4g}", now);
+  }
 };
 
 /// Nothing where a side does not have the quantity.
@@ -312,8 +318,8 @@ std::optional<Difference> difference(const Sides& sides, const Quantity& quantit
 void add_difference(const Sides& sides, const Quantity& quantity, const Difference& found,
                     LaunchChange launch_change, ComparedCase& into) {
   const bool worse = found.loss > 0;
-  const std::string was = fmt::format("{:.4g}", found.before);
-  const std::string is = fmt::format("{:.4g}", found.now);
+  const std::string was = found.was();
+  const std::string is = found.is();
   std::string message =
       fmt::format("{}: {:.3g} {} {}, {:.3g} allowed", change_text(quantity.name, was, is),
                   std::abs(found.loss), quantity.unit, worse ? "worse" : "better", found.allowed);
@@ -391,9 +397,8 @@ void judge_measured(const Sides& sides, const GateContext& context, LaunchChange
     if (found && !found->counts() && found->loss > kHiddenLimits * limit) {
       add_finding(into, Grade::note, quantity.name,
                   fmt::format("{}: {:.3g} {} worse is within the scatter of its readings, {:.3g}",
-                              change_text(quantity.name, fmt::format("{:.4g}", found->before),
-                                          fmt::format("{:.4g}", found->now)),
-                              found->loss, quantity.unit, found->allowed));
+                              change_text(quantity.name, found->was(), found->is()), found->loss,
+                              quantity.unit, found->allowed));
     }
     if (!found && median_of(sides.baseline, quantity.value)) {
       add_finding(into, Grade::no_verdict, quantity.name,
@@ -474,24 +479,23 @@ void judge_time(const Sides& sides, const GateContext& context, ComparedCase& in
     if (advisory.empty()) add_finding(into, reason->first, "time_us", reason->second);
     return;
   }
-  const auto has_time = [](const Cases& runs) {
-    return std::ranges::any_of(runs, [](const RecordedCase* each) { return each->row.time_us.has_value(); });
-  };
-  if (has_time(steady.baseline) && !has_time(steady.candidate)) {
-    const bool is_program = of_a_program(steady.baseline.front()->row);
-    add_finding(into, is_program ? Grade::note : Grade::no_verdict, "time_us", "no time in the candidate");
-    return;
-  }
   const auto pairs = std::ssize(steady.baseline);
   const Quantity& quantity = pairs >= kFewestPairs ? paired_time_quantity() : time_quantity();
   const auto found = difference(steady, quantity, quantity.value, context, into.experiment);
-  if (!found) return;
+  if (!found) {
+    const bool is_gone =
+        median_of(steady.baseline, quantity.value) && !median_of(steady.candidate, quantity.value);
+    const bool is_program = of_a_program(sides.baseline.front()->row);
+    if (is_gone)
+      add_finding(into, is_program ? Grade::note : Grade::no_verdict, "time_us", "no time in the candidate");
+    return;
+  }
   if (advisory.empty()) into.caught_time_pct = found->allowed;
   if (!found->counts()) return;
   const bool slower = found->loss > 0;
   const double change = std::abs(found->loss);
-  const std::string was = fmt::format("{:.4g}", found->before);
-  const std::string is = fmt::format("{:.4g}", found->now);
+  const std::string was = found->was();
+  const std::string is = found->is();
   std::string message =
       fmt::format("{}: {} % {}, {:.2g} % allowed", change_text("time_us", was, is),
                   change < 100 ? fmt::format("{:.2g}", change) : fmt::format("{:.0f}", change),

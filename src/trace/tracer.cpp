@@ -363,12 +363,12 @@ void Tracer::launch_begins(const LaunchCall& call) {
   attempt([&] {
     Context& context = context_of(call.context);
     const bool has_region = regions_used() && !current_region().empty();
-    const auto in_region = [&] {
-      LaunchCall named = call;
-      named.region = table_.region_number(current_region()) + 1;
-      return named;
-    };
-    const Launched launched = launched_by(options_.regions && has_region ? in_region() : call, context);
+    std::optional<LaunchCall> in_region;
+    if (options_.regions && has_region) {
+      in_region = call;
+      in_region->region = table_.region_number(current_region()) + 1;
+    }
+    const Launched launched = launched_by(in_region ? *in_region : call, context);
     note(call, context, launched);
     if (launched.graph != nullptr) gpus_.launches_a_graph(*context.gpu);
     if (has_region) name_region(launched);
