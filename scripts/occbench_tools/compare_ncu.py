@@ -1,21 +1,21 @@
 """Compares occbench's counters, times and costs with ncu's on the same launches.
 
-Needs a GPU, permission to read its counters, and ncu on the PATH. Both look at the kernel `spin` of the experiments
-block_size and waves: occbench measures the quick suite, then ncu profiles each case once (bench_* --occ_profile, clocks and
-caches left alone, occbench's own counters off).
+Needs a GPU, permission to read its counters, and ncu on the PATH; no Python package. Both look at the kernel `spin` of the
+experiments block_size and waves: occbench measures the quick suite, then ncu profiles each case once (bench_* --occ_profile,
+clocks and caches left alone, occbench's own counters off).
 
     scripts/python -m occbench_tools compare-ncu results/nvidia-h200/against_ncu.csv
 """
 
 import argparse
+import csv
 import tempfile
 import time
 from pathlib import Path
+from statistics import median
 
 from occbench_tools import WrongInput
-from occbench_tools.dataset import Row, each, median, read_rows, read_samples, write_table
-from occbench_tools.ncu_rules import output_of, under_ncu
-from occbench_tools.program import Occbench, binaries_of, declare_binaries
+from occbench_tools.ncu_rules import declare, output_of, under_ncu, write_lines
 
 EXPERIMENTS = ("block_size", "waves")
 ACHIEVED = "sm__warps_active.avg.pct_of_peak_sustained_active"
@@ -36,12 +36,17 @@ def profile(binaries: Path, experiment: str, log: Path) -> tuple[list[dict[str, 
     return launches[LAUNCHES_PER_CASE - 1 :: LAUNCHES_PER_CASE], 1e3 * cost / len(launches)
 
 
-def line_of(row: Row, launch: dict[str, str], counting: float, cost: float) -> Row:
-    achieved, microseconds = row["achieved_pct"], row["time_us"]
+def read_lines(file: Path) -> list[dict[str, str]]:
+    with file.open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+def line_of(row: dict[str, str], launch: dict[str, str], counting: float, cost: float) -> dict[str, str]:
+    achieved, microseconds = float(row["achieved_pct"]), float(row["time_us"])
     ncu_achieved, ncu_us = float(launch[ACHIEVED]), 1e-3 * float(launch[DURATION].replace(",", ""))
     return {key: row[key] for key in ("commit", "gpu", "driver", "recorded_at", "experiment", "case")} | {
         "achieved_pct": f"{achieved:.2f}",
-        "achieved_spread_points": f"{row['achieved_spread_points']:g}",
+        "achieved_spread_points": f"{float(row['achieved_spread_points']):g}",
         "ncu_achieved_pct": f"{ncu_achieved:.2f}",
         "achieved_difference_points": f"{achieved - ncu_achieved:.2f}",
         "time_us": f"{microseconds:.3f}",
@@ -52,36 +57,35 @@ def line_of(row: Row, launch: dict[str, str], counting: float, cost: float) -> R
     }
 
 
-def compare(binaries: Path) -> list[Row]:
+def compare(binaries: Path) -> list[dict[str, str]]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         file = folder / "rows.csv"
         only = ["--suite", "quick", "--filter", PATTERN, "--require-gpu", "--counters", "require"]
         output_of(binaries / "occbench", "run", *only, "--out", file)
-        rows = read_rows(file, Occbench(binaries / "occbench"))
-        samples = read_samples(file).filter(quantity="counting_ms_per_launch")
-        counting = {row[:2]: row[2] for row in samples.select("experiment", "case", "value").iter_rows()}
+        rows = read_lines(file)
+        samples = read_lines(file.with_suffix(".samples.csv"))
+        counting = {
+            (sample["experiment"], sample["case"]): float(sample["value"])
+            for sample in samples
+            if sample["quantity"] == "counting_ms_per_launch"
+        }
         lines = []
         for experiment in EXPERIMENTS:
             launches, cost = profile(binaries, experiment, folder / f"{experiment}.csv")
-            ours = rows.filter(experiment=experiment)
+            ours = [row for row in rows if row["experiment"] == experiment]
             if len(ours) != len(launches):
                 raise WrongInput(f"{experiment}: occbench has {len(ours)} cases, ncu saw {len(launches)}")
             lines += [
                 line_of(row, launch, counting[experiment, row["case"]], cost)
-                for row, launch in zip(each(ours), launches, strict=True)
+                for row, launch in zip(ours, launches, strict=True)
             ]
         return lines
 
 
-def declare(parser: argparse.ArgumentParser) -> None:
-    declare_binaries(parser, "bench_*")
-    parser.add_argument("out", type=Path, metavar="FILE.csv", help="file to write")
-
-
 def run(options: argparse.Namespace) -> None:
-    lines = compare(binaries_of(options, "bench_*"))
-    write_table(options.out, lines)
+    lines = compare(options.binaries)
+    write_lines(options.out, list(lines[0]), lines)
     close = sum(abs(float(line["achieved_difference_points"])) <= 0.3 for line in lines)
-    ours, ncu = (median(float(line[f"{each}_ms_per_launch"]) for line in lines) for each in ("counting", "ncu"))
+    ours, ncu = (median(float(line[f"{which}_ms_per_launch"]) for line in lines) for which in ("counting", "ncu"))
     print(f"{close} of {len(lines)} cases within 0.3 points; a counted launch costs {ours:.2f} ms, ncu's {ncu:.2f} ms")

@@ -15,6 +15,7 @@ import json
 import math
 import subprocess
 import tempfile
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -114,6 +115,13 @@ def provenance(binaries: Path, folder: Path) -> dict[str, str]:
     return {key: row[key] for key in ("commit", "gpu", "driver")} | {"ncu": version.split()[1], "recorded_at": now}
 
 
+def write_lines(file: Path, columns: Sequence[str], lines: Iterable[Mapping[str, object]]) -> None:
+    with file.open("w", encoding="utf-8", newline="") as out:
+        writer = csv.DictWriter(out, columns, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(lines)
+
+
 def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--binaries", type=Path, default=Path("build/release/bin"), help="folder of bench_* and occbench"
@@ -134,8 +142,5 @@ def run(options: argparse.Namespace) -> None:
                 raise WrongInput(f"{experiment} has {len(cases)} cases, and ncu saw the launches of {len(launches)}")
             for case, launch in zip(cases, launches, strict=True):
                 lines += lines_of(case, launch, known)
-    with options.out.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(lines)
+    write_lines(options.out, COLUMNS, lines)
     print(f"{len({(line['experiment'], line['case']) for line in lines})} cases, {len(lines)} lines")
