@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import median
 
 from occbench_tools import WrongInput
-from occbench_tools.ncu_rules import declare, output_of, under_ncu, write_lines
+from occbench_tools.ncu_rules import output_of, under_ncu, write_lines
 
 EXPERIMENTS = ("block_size", "waves")
 ACHIEVED = "sm__warps_active.avg.pct_of_peak_sustained_active"

@@ -35,18 +35,19 @@ UsedGpu* GpuSamplers::of(int device) {
     const std::lock_guard lock(gpus_mutex_);
     if (const auto known = gpus_.find(device); known != gpus_.end()) return &known->second;
   }
-  const int warps_per_sm = driver_.describe(device).threads_per_sm / kThreadsPerWarp;
+  const DeviceFacts facts = driver_.describe(device);
+  const SmsOfGpu sms{facts.sm_count, facts.threads_per_sm / kThreadsPerWarp};
   std::unique_ptr<SampledGpu> sampled = after_ ? driver_.make_sampled_gpu(device) : nullptr;
   const std::lock_guard lock(gpus_mutex_);
   const bool is_counted_first = !after_ || after_->count() > 0;
-  const auto [found, is_new] =
-      gpus_.try_emplace(device, device, is_counted_first ? CountersWay::counted : CountersWay::undecided);
+  const auto [found, is_new] = gpus_.try_emplace(
+      device, device, sms, is_counted_first ? CountersWay::counted : CountersWay::undecided);
   UsedGpu& gpu = found->second;
   if (!is_new || !after_) return &gpu;
   gpu.sampled = std::move(sampled);
-  gpu.sampler =
-      std::make_unique<Sampler>(*gpu.sampled, Sampler::Of{device, warps_per_sm, began_ns_, windows_}, table_,
-                                captures_, [this](std::chrono::nanoseconds time) { return wait(time); });
+  gpu.sampler = std::make_unique<Sampler>(
+      *gpu.sampled, Sampler::Of{device, sms.warps_per_sm, began_ns_, windows_}, table_, captures_,
+      [this](std::chrono::nanoseconds time) { return wait(time); });
   // The program's signals are for the program's threads.
   sigset_t all;
   sigset_t before;

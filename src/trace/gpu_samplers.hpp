@@ -30,8 +30,9 @@ enum class CountersWay {
 
 /// A GPU that the program uses.
 struct UsedGpu {
-  UsedGpu(int number_, CountersWay way_) : number(number_), way(way_) {}
+  UsedGpu(int number_, const SmsOfGpu& sms_, CountersWay way_) : number(number_), sms(sms_), way(way_) {}
   const int number;
+  const SmsOfGpu sms;
   std::atomic<CountersWay> way;
   std::atomic<bool> runs_graphs{false};    ///< of several kernels
   std::atomic<bool> lacks_records{false};  ///< of some launches: CUPTI's were off

@@ -1,8 +1,10 @@
 #include "trace/sampler.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include <fmt/core.h>
@@ -215,6 +217,95 @@ std::chrono::nanoseconds Sampler::sample() {
 WindowTotals Sampler::totals() const {
   const std::lock_guard lock(mutex_);
   return totals_;
+}
+
+std::optional<std::map<std::string, double>> counters_alone(std::span<const SmSample> samples,
+                                                            const SmsOfGpu& on, std::uint64_t before_ns,
+                                                            std::uint64_t after_ns) {
+  // The first spans what was before.
+  if (!samples.empty()) samples = samples.subspan(1);
+  const bool idle_before = std::ranges::any_of(
+      samples, [&](const SmSample& one) { return one.end_ns <= before_ns && is_idle(one); });
+  const bool idle_after = !samples.empty() && samples.back().start_ns >= after_ns && is_idle(samples.back());
+  if (!idle_before || !idle_after) return std::nullopt;
+  double blocks = 0;
+  double warp_cycles = 0;
+  double active_cycles = 0;
+  double longest_cycles = 0;
+  for (const SmSample& one : samples) {
+    blocks += one.blocks;
+    warp_cycles += one.warp_cycles;
+    active_cycles += one.active_cycles;
+    longest_cycles += one.longest_cycles;
+  }
+  // The clock is that of the samples in which it ran.
+  double elapsed_cycles = 0;
+  std::uint64_t ns = 0;
+  for (const SmSample& one : samples) {
+    if (is_idle(one)) continue;
+    elapsed_cycles += one.elapsed_cycles;
+    ns += one.end_ns - one.start_ns;
+  }
+  if (active_cycles <= 0 || ns == 0) return std::nullopt;
+  return std::map<std::string, double>{
+      {kBlocksLaunched, blocks},
+      {"sm__warps_active.avg.pct_of_peak_sustained_active",
+       100 * warp_cycles / (on.warps_per_sm * active_cycles)},
+      {"sm__warps_active.sum", warp_cycles},
+      {"sm__cycles_active.avg", active_cycles / on.count},
+      {"sm__cycles_active.max", longest_cycles},
+      {"sm__cycles_elapsed.avg.per_second", 1e9 * elapsed_cycles / static_cast<double>(ns)},
+  };
+}
+
+void AloneContext::set_up() {
+  try {
+    gpu_.configure(kWindows[window_]);
+  } catch (const CountersUnavailable& failure) {
+    if (failure.status() == CountersStatus::denied || failure.status() == CountersStatus::busy) throw;
+    gpu_.give_back();
+    by_ranges_ = true;
+    ranges_->set_up();
+  }
+}
+
+void AloneContext::start() {
+  if (by_ranges_) ranges_->start();
+  counted_.clear();
+}
+
+void AloneContext::wait() const {
+  std::this_thread::sleep_for(std::chrono::nanoseconds(2 * kWindows[window_].interval_ns));
+}
+
+void AloneContext::push(const std::string& range) {
+  if (by_ranges_) return ranges_->push(range);
+  gpu_.start();
+  wait();
+  before_ns_ = time_ns_();
+}
+
+void AloneContext::pop() {
+  if (by_ranges_) return ranges_->pop();
+  const std::uint64_t after_ns = time_ns_();
+  wait();
+  gpu_.stop();
+  const std::vector<SmSample> samples = gpu_.read();
+  const bool is_whole = samples.size() > 1 && samples.back().start_ns >= after_ns;
+  if (!is_whole && window_ + 1 < std::size(kWindows)) gpu_.configure(kWindows[++window_]);
+  counted_.push_back(counters_alone(samples, on_, before_ns_, after_ns));
+}
+
+CounterReadings AloneContext::stop(std::size_t ranges) {
+  if (by_ranges_) return ranges_->stop(ranges);
+  counted_.resize(ranges);
+  CounterReadings readings;
+  for (std::size_t i = 0; i < ranges; ++i) {
+    if (!counted_[i]) continue;
+    for (const auto& [metric, value] : *counted_[i])
+      readings.try_emplace(metric, ranges, std::nan("")).first->second[i] = value;
+  }
+  return readings;
 }
 
 void append_window(const std::filesystem::path& file, const WindowFacts& facts,

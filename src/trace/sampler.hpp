@@ -5,14 +5,20 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "entries/entries.hpp"
 #include "measure/pm_sampling.hpp"
 #include "trace/attribution.hpp"
 #include "trace/captures.hpp"
+#include "trace/context_counter.hpp"
 #include "trace/launch_table.hpp"
 
 namespace occbench {
@@ -96,6 +102,63 @@ class Sampler {
   bool has_found_ = false;  ///< a launch that is wanted, in the last window
   mutable std::mutex mutex_;
   WindowTotals totals_{};
+};
+
+struct SmsOfGpu {
+  int count = 0;
+  int warps_per_sm = 0;  ///< that one can hold
+};
+
+/// Of readings by samples: the blocks that were launched, which are the launch's own if nothing else ran.
+inline constexpr const char* kBlocksLaunched = "gr__ctas_launched.sum";
+
+/// What samples say of a launch that ran alone among them, by CUPTI's names; `sm__cycles_active.max` is summed over samples.
+/// @param before_ns  the launch was made after it, `after_ns` had ended before it, on the samples' clock
+/// @returns nothing unless the GPU was idle in a whole sample before it and in one after it
+std::optional<std::map<std::string, double>> counters_alone(std::span<const SmSample> samples,
+                                                            const SmsOfGpu& on, std::uint64_t before_ns,
+                                                            std::uint64_t after_ns);
+
+/// A context whose launches are counted by samples of its GPU, each while it runs alone. Nothing is left behind in the context: where
+/// CUPTI's range profiler was once, each later launch takes 0.5 to 1 us longer until the context is gone (H100, CUDA 13.0). A GPU that
+/// cannot be sampled is counted by ranges.
+class AloneContext : public CountedContext {
+ public:
+  /// The second is for launches that the first does not hold: longer than 0.2 and than 3 s. Until the first sample that is whole, and
+  /// after the launch, two intervals pass.
+  static constexpr SamplingWindow kWindows[] = {{100'000, 200'000'000}, {1'600'000, 3'200'000'000}};
+
+  /// @param ranges tells when the context is idle, too
+  AloneContext(std::unique_ptr<CountedContext> ranges, SampledGpu& gpu, const SmsOfGpu& on,
+               std::function<std::uint64_t()> time_ns)
+      : ranges_(std::move(ranges)), gpu_(gpu), on_(on), time_ns_(std::move(time_ns)) {}
+
+  void set_up() override;
+  void tear_down() noexcept override {
+    ranges_->tear_down();
+  }
+  void mark() override {
+    ranges_->mark();
+  }
+  bool reached() override {
+    return ranges_->reached();
+  }
+  void start() override;
+  void push(const std::string& range) override;
+  void pop() override;
+  CounterReadings stop(std::size_t ranges) override;
+
+ private:
+  void wait() const;
+
+  const std::unique_ptr<CountedContext> ranges_;
+  SampledGpu& gpu_;
+  const SmsOfGpu on_;
+  const std::function<std::uint64_t()> time_ns_;
+  bool by_ranges_ = false;
+  std::size_t window_ = 0;
+  std::uint64_t before_ns_ = 0;
+  std::vector<std::optional<std::map<std::string, double>>> counted_;  ///< of the session
 };
 
 /// A window as `window` lines have it.

@@ -88,8 +88,12 @@ Tracer::Context& Tracer::make_context(void* handle) {
   auto context = std::make_shared<Context>();
   context->handle = handle;
   if (device >= 0) context->gpu = gpus_.of(device);
-  context->counter = std::make_unique<ContextCounter>(driver_.make_context(handle, options_.metrics),
-                                                      captures_, std::move(listener), options_.times);
+  std::unique_ptr<CountedContext> counted = driver_.make_context(handle, options_.metrics);
+  if (context->gpu != nullptr && context->gpu->sampled)
+    counted = std::make_unique<AloneContext>(std::move(counted), *context->gpu->sampled, context->gpu->sms,
+                                             [this] { return driver_.time_ns(); });
+  context->counter =
+      std::make_unique<ContextCounter>(std::move(counted), captures_, std::move(listener), options_.times);
   bool is_second = false;
   {
     const std::unique_lock lock(contexts_mutex_);
@@ -491,6 +495,11 @@ void Tracer::add_readings(std::span<const std::optional<std::uint32_t>> kernels,
                           const CounterReadings& readings) {
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     if (!kernels[i]) continue;
+    // Other blocks than its own ran beside it.
+    if (const auto blocks = readings.find(kBlocksLaunched); blocks != readings.end()) {
+      const double own = static_cast<double>(table_.at(*kernels[i]).blocks);
+      if (!(std::abs(blocks->second.at(i) - own) < 0.5)) continue;
+    }
     std::vector<double> values;
     for (const std::string& metric : options_.metrics) {
       const auto found = readings.find(metric);
