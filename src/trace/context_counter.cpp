@@ -178,18 +178,19 @@ void ContextCounter::finish(bool gone) {
   }
 }
 
-bool ContextCounter::release(const std::function<void()>& when_idle) {
+bool ContextCounter::release(const std::function<void()>& when_idle, const std::function<void()>& when_free) {
   usable_ = false;
   const Patience patience = 4 * times_.tending;
   const LaunchGate::Closed closed = take_over(patience);
   if (!closed) return false;
-  if (broken_) return true;
-  if (!idle(patience)) return false;
-  when_idle();
-  if (!is_set_up_) return true;
-  end_session();
-  if (!broken_) context_->tear_down();
-  is_set_up_ = false;
+  if (!broken_) {
+    if (!idle(patience)) return false;
+    when_idle();
+    if (is_set_up_) end_session();
+    if (is_set_up_ && !broken_) context_->tear_down();
+    is_set_up_ = false;
+  }
+  when_free();
   return true;
 }
 

@@ -201,8 +201,9 @@ class ContextCounter {
 
   /// As finish(), while the program goes on: somebody else gets the counters. @returns false where what runs has not ended, for which
   /// launches are held a fraction of a second; it can be tried again, and nothing is counted meanwhile
-  /// @param when_idle called while nothing runs
-  bool release(const std::function<void()>& when_idle);
+  /// @param when_idle called while nothing runs, before what was counted is read
+  /// @param when_free called while nothing runs, once the counters are given back
+  bool release(const std::function<void()>& when_idle, const std::function<void()>& when_free);
   /// Nobody else wants them after all.
   void resume() {
     usable_ = !ended_;

@@ -96,7 +96,7 @@ void GpuSamplers::sample(UsedGpu& gpu) {
 }
 
 /// Once its launches have been counted for a while in which the program launched. @returns false at the program's end
-bool GpuSamplers::take_over(const UsedGpu& gpu) {
+bool GpuSamplers::take_over(const UsedGpu& gpu, const std::function<void()>& when_free) {
   constexpr int kMostTries = 6;
   /// A launch comes with some 10 calls. Set-up has few; what launches seldom costs little when it is counted.
   constexpr std::int64_t kBusyCallsPerSecond = 300;
@@ -109,7 +109,7 @@ bool GpuSamplers::take_over(const UsedGpu& gpu) {
     if (1000 * std::int64_t{table_.latest() - before} >= kBusyCallsPerSecond * tick.count()) busy += tick;
   }
   for (int tries = 0; tries < kMostTries; ++tries) {
-    if (listener_.release_counters(gpu)) return true;
+    if (listener_.release_counters(gpu, when_free)) return true;
     if (!wait(tick)) return false;
   }
   throw CountersUnavailable(CountersStatus::off, "its kernels did not end in time for samples to begin");
@@ -118,9 +118,21 @@ bool GpuSamplers::take_over(const UsedGpu& gpu) {
 /// @returns false where launches have to be counted one by one
 bool GpuSamplers::begin_to_sample(UsedGpu& gpu) {
   const bool was_counted = gpu.way == CountersWay::counted;
-  if (was_counted && !take_over(gpu)) return false;
+  bool is_set_up = false;
+  std::exception_ptr failed;
+  // Setting up holds kernels that run for some 0.1 s (H100), as their records would have it.
+  const auto set_up = [&] {
+    if (std::exchange(is_set_up, true)) return;
+    try {
+      gpu.sampler->set_up();
+    } catch (...) {
+      failed = std::current_exception();
+    }
+  };
+  if (was_counted && !take_over(gpu, set_up)) return false;
+  set_up();
   try {
-    gpu.sampler->set_up();
+    if (failed) std::rethrow_exception(failed);
   } catch (const CountersUnavailable& failure) {
     if (failure.status() == CountersStatus::denied || failure.status() == CountersStatus::busy) throw;
     gpu.sampled->give_back();

@@ -50,8 +50,9 @@ struct UsedGpu {
 class GpuSamplers {
  public:
   struct Listener {
-    /// Whoever counts a GPU's launches gives its counters back. @returns whether that was done; if not, it is tried again
-    std::function<bool(const UsedGpu&)> release_counters;
+    /// Whoever counts a GPU's launches gives its counters back, and calls `when_free`, if there is somebody, while nothing runs.
+    /// @returns whether that was done; if not, it is tried again
+    std::function<bool(const UsedGpu&, const std::function<void()>& when_free)> release_counters;
     std::function<void(const UsedGpu&)> reclaim_counters;  ///< the GPU cannot be sampled
     std::function<void(const UsedGpu&)> begins;            ///< a GPU is sampled from now on
     std::function<void(const UsedGpu&, CountersStatus, const std::string& why)> ended;  ///< for good
@@ -83,7 +84,7 @@ class GpuSamplers {
   bool wait(std::chrono::nanoseconds time);
   void sample(UsedGpu& gpu);
   bool begin_to_sample(UsedGpu& gpu);
-  bool take_over(const UsedGpu& gpu);
+  bool take_over(const UsedGpu& gpu, const std::function<void()>& when_free);
 
   const std::optional<std::chrono::milliseconds> after_;
   const std::filesystem::path windows_;

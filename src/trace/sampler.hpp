@@ -124,9 +124,10 @@ std::optional<std::map<std::string, double>> counters_alone(std::span<const SmSa
 /// cannot be sampled is counted by ranges.
 class AloneContext : public CountedContext {
  public:
-  /// The second is for launches that the first does not hold: longer than 0.2 and than 3 s. Until the first sample that is whole, and
-  /// after the launch, two intervals pass.
-  static constexpr SamplingWindow kWindows[] = {{100'000, 200'000'000}, {1'600'000, 3'200'000'000}};
+  /// The others are for launches that those before do not hold. Two intervals pass before and after a launch, so that samples in
+  /// which nothing runs are whole.
+  static constexpr SamplingWindow kWindows[] = {
+      {100'000, 20'000'000}, {400'000, 200'000'000}, {6'400'000, 3'200'000'000}};
 
   /// @param ranges tells when the context is idle, too
   AloneContext(std::unique_ptr<CountedContext> ranges, SampledGpu& gpu, const SmsOfGpu& on,

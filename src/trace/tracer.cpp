@@ -49,7 +49,7 @@ Tracer::Tracer(TracerOptions options, Driver& driver, std::function<void(const s
       streams_(driver),
       file_(options_.file),
       gpus_(counts() ? options_.samples_after : std::nullopt, options_.windows, driver, table_, captures_,
-            {[this](const UsedGpu& gpu) { return release_counters(gpu); },
+            {[this](const UsedGpu& gpu, const auto& when_free) { return release_counters(gpu, when_free); },
              [this](const UsedGpu& gpu) { reclaim_counters(gpu); },
              [this](const UsedGpu& gpu) { sampling_begins(gpu); },
              [this](const UsedGpu& gpu, CountersStatus status, const std::string& why) {
@@ -118,15 +118,16 @@ Tracer::Context& Tracer::make_context(void* handle) {
 }
 
 /// The counters of a GPU, which those who count its launches hold. @returns false where its kernels have not ended: it can be tried again
-bool Tracer::release_counters(const UsedGpu& gpu) {
+bool Tracer::release_counters(const UsedGpu& gpu, const std::function<void()>& when_free) {
   const std::vector<std::shared_ptr<Context>> contexts = counted_contexts();
   return std::ranges::all_of(contexts, [&](const std::shared_ptr<Context>& context) {
     if (context->gpu != &gpu) return true;
     // Records end while nothing runs: none is begun and never ended.
-    return context->counter->release([&] {
+    const auto end_records = [&] {
       context->gpu->lacks_records = true;
       driver_.keep_records(context->handle, false);
-    });
+    };
+    return context->counter->release(end_records, when_free);
   });
 }
 
@@ -495,10 +496,13 @@ void Tracer::add_readings(std::span<const std::optional<std::uint32_t>> kernels,
                           const CounterReadings& readings) {
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     if (!kernels[i]) continue;
-    // Other blocks than its own ran beside it.
+    // Something else ran beside it.
     if (const auto blocks = readings.find(kBlocksLaunched); blocks != readings.end()) {
-      const double own = static_cast<double>(table_.at(*kernels[i]).blocks);
-      if (!(std::abs(blocks->second.at(i) - own) < 0.5)) continue;
+      TracedKernel& kernel = table_.at(*kernels[i]);
+      if (blocks->second.at(i) != static_cast<double>(kernel.blocks)) {
+        plan_.give_back(kernel);
+        continue;
+      }
     }
     std::vector<double> values;
     for (const std::string& metric : options_.metrics) {

@@ -167,7 +167,7 @@ class Tracer : public ProgramListener {
   Context& make_context(void* handle);
   std::vector<std::shared_ptr<Context>> counted_contexts() const;
 
-  bool release_counters(const UsedGpu& gpu);
+  bool release_counters(const UsedGpu& gpu, const std::function<void()>& when_free);
   void reclaim_counters(const UsedGpu& gpu);
   void keep_records(const UsedGpu& gpu, bool kept);
   void keep_records_if_needed();

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -41,19 +42,21 @@ class FakeGpu {
   std::function<void()> kernel = [] {};    ///< what a kernel does
   std::function<void()> while_sampling = [] {};
   std::function<std::vector<SmSample>()> read_samples = [] { return std::vector<SmSample>(); };
+  std::function<std::vector<SmSample>()> read_alone = [] { return std::vector<SmSample>(); };
   std::atomic<bool> given_back{false};   ///< the sampling hardware
   std::vector<std::uint64_t> intervals;  ///< that samples were taken at
 
   /// The call that fails, by its number from 0 among all; -1 = none.
   int failing = -1;
-  std::string failing_call;  ///< fails each time
+  std::string failing_call;  ///< fails each time, as do those whose names begin so
   CountersStatus status = CountersStatus::failed;
 
   void called(const char* name) {
     const std::lock_guard lock(mutex_);
     calls_.emplace_back(name);
     if (is_capturing()) capture_broken = true;
-    if (static_cast<int>(calls_.size()) - 1 == failing || name == failing_call) {
+    const bool always_fails = !failing_call.empty() && std::string_view(name).starts_with(failing_call);
+    if (static_cast<int>(calls_.size()) - 1 == failing || always_fails) {
       throw CountersUnavailable(status, std::string(name) + " failed");
     }
   }
@@ -95,25 +98,28 @@ class FakeGpu {
   std::set<void*> without_records_;
 };
 
-/// Samples that a test says, window after window; none after these.
+/// Samples that a test says, window after window; none after these. Calls for one launch alone are told apart.
 class FakeSampledGpu : public SampledGpu {
  public:
   explicit FakeSampledGpu(FakeGpu& gpu) : gpu_(gpu) {}
 
   void configure(const SamplingWindow& window) override {
-    gpu_.called("configure");
+    alone_ = std::ranges::any_of(AloneContext::kWindows, [&](const SamplingWindow& one) {
+      return one.interval_ns == window.interval_ns && one.length_ns == window.length_ns;
+    });
+    gpu_.called(alone_ ? "configure alone" : "configure");
     gpu_.intervals.push_back(window.interval_ns);
   }
   void start() override {
-    gpu_.called("start sampling");
-    gpu_.while_sampling();
+    gpu_.called(alone_ ? "start alone" : "start sampling");
+    if (!alone_) gpu_.while_sampling();
   }
   void stop() override {
-    gpu_.called("stop sampling");
+    gpu_.called(alone_ ? "stop alone" : "stop sampling");
   }
   std::vector<SmSample> read() override {
-    gpu_.called("read samples");
-    return gpu_.read_samples();
+    gpu_.called(alone_ ? "read alone" : "read samples");
+    return alone_ ? gpu_.read_alone() : gpu_.read_samples();
   }
   void give_back() noexcept override {
     gpu_.given_back = true;
@@ -121,6 +127,7 @@ class FakeSampledGpu : public SampledGpu {
 
  private:
   FakeGpu& gpu_;
+  bool alone_ = false;
 };
 
 class FakeContext : public CountedContext {

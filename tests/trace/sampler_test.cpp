@@ -314,7 +314,7 @@ TEST_F(SampledProgramTest, HasNoCounterAboveTheory) {
 }
 
 TEST_F(SampledProgramTest, IsCountedWhereTheGpuCannotBeSampled) {
-  gpu.failing = 0;
+  gpu.failing_call = "configure";
   gpu.status = CountersStatus::unsupported;
   Program counted{*tracer, gpu};
   counted.launch(66);
@@ -363,35 +363,112 @@ TEST_F(SampledProgramTest, HasTheKernelsOfItsGraphs) {
   }
 }
 
+/// Samples of 0.1 ms: half of one, or of `busy` of them, has a launch of so many blocks to itself, whose warps fill a quarter of the SMs.
+std::vector<SmSample> samples_alone(double blocks, int busy = 1) {
+  constexpr std::uint64_t kInterval = 100'000;
+  std::vector<SmSample> samples;
+  const auto add = [&](std::uint64_t start_ns, double launched, double cycles) {
+    samples.push_back({start_ns, start_ns + kInterval, launched, 16 * cycles, cycles, cycles / 132, 100'000});
+  };
+  const std::uint64_t first = kBegan - static_cast<std::uint64_t>(busy) * kInterval;
+  add(first - 2 * kInterval, 1000, 132 * 99'000);
+  add(first - kInterval, 0, 0);
+  for (int i = 0; i < busy; ++i)
+    add(first + static_cast<std::uint64_t>(i) * kInterval, i == 0 ? blocks : 0, 132 * 50'000);
+  add(kBegan, 0, 0);
+  return samples;
+}
+
+TEST(SamplesOfALaunchAlone, SayWhatItsCountersWouldHave) {
+  const std::uint64_t before_ns = kBegan - 300'000;
+  const auto counters = counters_alone(samples_alone(66, 3), {132, 64}, before_ns, kBegan);
+  ASSERT_TRUE(counters);
+  EXPECT_EQ(counters->at(kBlocksLaunched), 66);
+  EXPECT_EQ(counters->at("sm__warps_active.avg.pct_of_peak_sustained_active"), 25);
+  EXPECT_EQ(counters->at("sm__warps_active.sum"), 16 * 132 * 150'000);
+  EXPECT_EQ(counters->at("sm__cycles_active.avg"), 150'000);
+  EXPECT_EQ(counters->at("sm__cycles_active.max"), 150'000);
+  EXPECT_EQ(counters->at("sm__cycles_elapsed.avg.per_second"), 1e9);
+}
+
+TEST(SamplesOfALaunchAlone, SayNothingWhereTheGpuWasNotIdleBeforeAndAfter) {
+  const std::uint64_t before_ns = kBegan - 100'000;
+  std::vector<SmSample> samples = samples_alone(66);
+  EXPECT_TRUE(counters_alone(samples, {132, 64}, before_ns, kBegan));
+  EXPECT_FALSE(counters_alone(samples, {132, 64}, before_ns - 1, kBegan));
+  EXPECT_FALSE(counters_alone(samples, {132, 64}, before_ns, kBegan + 1));
+  EXPECT_FALSE(counters_alone({}, {132, 64}, before_ns, kBegan));
+  samples[1].active_cycles = 1;
+  EXPECT_FALSE(counters_alone(samples, {132, 64}, before_ns, kBegan));
+  samples = samples_alone(66);
+  samples.back().active_cycles = 1;
+  EXPECT_FALSE(counters_alone(samples, {132, 64}, before_ns, kBegan));
+  samples.pop_back();
+  EXPECT_FALSE(counters_alone(samples, {132, 64}, before_ns, kBegan));
+}
+
 /// A program whose launches are counted one by one for a while.
 struct CountedFirstTest : SampledProgramTest {
   CountedFirstTest() {
     gpu.read_samples = [] { return samples_of({66, 67, 66, 67, 66}); };
+    gpu.read_alone = [this] { return samples_alone(blocks_alone); };
     tracer = make(1, true, Patience(50));
   }
+  double blocks_alone = 66;
 };
 
 TEST_F(CountedFirstTest, ThenHasSamplesOfWhatWasNotCounted) {
   Program counted{*tracer, gpu};
   EXPECT_TRUE(wait_for(Patience(10'000), [&] {
     counted.launch(66);
-    return gpu.count("push") > 0;
+    return gpu.count("start alone") > 0;
   }));
   EXPECT_EQ(gpu.count("configure"), 0);
   counted.has_records = false;
-  const std::size_t pushed = gpu.count("push");
+  const std::size_t pushed = gpu.count("start alone");
   launch_until_sampled([&](int i) {
     if (gpu.count("configure") > 0)
       counted.launch(66 + i % 2);
     else
       counted.launch(66);
   });
-  EXPECT_LE(gpu.count("push"), pushed + 2) << "paced";
+  EXPECT_LE(gpu.count("start alone"), pushed + 2) << "paced";
   EXPECT_EQ(gpu.count("tear_down"), 1) << "samples need the counters";
   EXPECT_FALSE(gpu.keeps_records(nullptr)) << "of any context";
   ASSERT_THAT(rows(), SizeIs(2));
   for (const Row& row : rows()) EXPECT_EQ(row.counters_status, row.grid_blocks == 66 ? "ok" : "sampled");
   EXPECT_THAT(said, IsEmpty());
+}
+
+TEST_F(CountedFirstTest, HasNoCounterOfALaunchThatDidNotRunAlone) {
+  blocks_alone = 67;
+  Program disturbed{*tracer, gpu};
+  for (int i = 0; i < 20; ++i) disturbed.launch(66);
+  EXPECT_GT(gpu.count("read alone"), 0);
+  finish();
+  ASSERT_THAT(rows(), SizeIs(1));
+  EXPECT_FALSE(rows()[0].achieved_pct);
+  EXPECT_EQ(rows()[0].counters_status, "off");
+}
+
+TEST_F(CountedFirstTest, HasTheCountersOfALaunchAlone) {
+  Program counted{*tracer, gpu};
+  for (int i = 0; i < 20; ++i) counted.launch(66);
+  finish();
+  EXPECT_EQ(gpu.count("set_up"), 0) << "no range profiler was made in its context";
+  ASSERT_THAT(rows(), SizeIs(1));
+  EXPECT_EQ(rows()[0].counters_status, "ok");
+  EXPECT_EQ(rows()[0].achieved_pct, 25);
+}
+
+TEST_F(CountedFirstTest, HasLongerLaunchesInLongerWindows) {
+  gpu.read_alone = [] { return std::vector<SmSample>(); };  // more than the hardware's buffer holds
+  Program counted{*tracer, gpu};
+  for (int i = 0; i < 20; ++i) {
+    counted.launch(66);
+    tracer->tend();
+  }
+  EXPECT_THAT(gpu.intervals, ElementsAre(100'000, 400'000, 6'400'000));
 }
 
 TEST_F(CountedFirstTest, IsCountedWhileItLaunchesSeldom) {
@@ -407,7 +484,7 @@ TEST_F(CountedFirstTest, IsTriedAgainWhereItsKernelsHaveNotEnded) {
   Program counted{*tracer, gpu};
   EXPECT_TRUE(wait_for(Patience(10'000), [&] {
     counted.launch(66);
-    return gpu.count("push") > 0;
+    return gpu.count("start alone") > 0;
   }));
   gpu.idle = false;
   const auto begin = std::chrono::steady_clock::now();
