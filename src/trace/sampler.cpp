@@ -299,7 +299,7 @@ void AloneContext::pop() {
 CounterReadings AloneContext::stop(std::size_t ranges) {
   if (by_ranges_) return ranges_->stop(ranges);
   counted_.resize(ranges);
-  CounterReadings readings;
+  CounterReadings readings{{kBlocksLaunched, std::vector<double>(ranges, std::nan(""))}};
   for (std::size_t i = 0; i < ranges; ++i) {
     if (!counted_[i]) continue;
     for (const auto& [metric, value] : *counted_[i])
