@@ -1,7 +1,9 @@
 // How long launches take, by the host's clock. `launches looked N`: N launches of one kernel, nanoseconds each, waiting for
-// the GPU now and then. `launches counted N`: N configurations, four launches of each, milliseconds in all.
+// the GPU now and then. `launches cold N SECONDS`: after so many seconds of launches, those of 100,000 more, and the
+// median of N launches, each once 2 MB of other memory were read, as by a program that does much between launches. `launches counted N`: N configurations, four launches of each, milliseconds in all.
 // `launches threads N`: 64 threads, N launches each. `launches killed N`: launches until the process kills itself after N
 // milliseconds, and prints how many it had made.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -34,6 +36,21 @@ double nanoseconds_of(int launches) {
     cudaDeviceSynchronize();
   }
   return 1e9 * calls / launches;
+}
+
+double cold_nanoseconds_of(int launches) {
+  std::vector<long> others((2 << 20) / sizeof(long), 1);
+  std::vector<double> calls;
+  long sum = 0;
+  for (int made = 0; made < launches; ++made) {
+    for (std::size_t i = 0; i < others.size(); i += 8) sum += others[i];
+    const double begin = seconds();
+    spin<<<132, 128>>>(100);
+    calls.push_back(seconds() - begin);
+    if (made % 500 == 0) cudaDeviceSynchronize();
+  }
+  std::nth_element(calls.begin(), calls.begin() + launches / 2, calls.end());
+  return sum > 0 ? 1e9 * calls[static_cast<std::size_t>(launches / 2)] : 0;
 }
 
 void launch_from_threads(int launches) {
@@ -79,6 +96,11 @@ int main(int, char** words) {
   if (std::strcmp(words[1], "looked") == 0) {
     static_cast<void>(nanoseconds_of(5000));
     std::printf("nanoseconds %.1f\n", nanoseconds_of(count));
+  } else if (std::strcmp(words[1], "cold") == 0) {
+    const double end = seconds() + std::atof(words[3]);
+    while (seconds() < end) static_cast<void>(nanoseconds_of(5000));
+    const double hot = nanoseconds_of(100'000);
+    std::printf("nanoseconds %.1f\nhot %.1f\n", cold_nanoseconds_of(count), hot);
   } else if (std::strcmp(words[1], "threads") == 0) {
     launch_from_threads(count);
   } else if (std::strcmp(words[1], "killed") == 0) {
