@@ -280,12 +280,16 @@ class Recording:
                 values.append(done.number("nanoseconds"))
         for options, values in runs.items():
             self.cost(f"a launch, {'alone' if options == 'alone' else f'trace {options}'.strip()}", "ns", values)
-        for configurations, launch, trace in ((200, 3, True), (50, 4, False)):
+        # By default a launch of each is counted, by --counters 3 three, under ncu all four of them.
+        for what, configurations, launches, counters in (
+            ("a counted launch, trace", 200, 1, "auto"),
+            ("a launch counted by --counters 3, trace", 200, 3, "3"),
+            ("a counted launch, ncu", 50, 4, ""),
+        ):
             counted = [f"{self.programs}/launches", "counted", str(configurations)]
             alone = Done(counted).number("milliseconds")
-            done = self.traced(counted, "--after", "0", "--counters", "3") if trace else Done(NCU + counted)
-            each = (done.number("milliseconds") - alone) / (launch * configurations)
-            self.cost(f"a counted launch, {'trace' if trace else 'ncu'}", "ms", [each])
+            done = self.traced(counted, "--after", "0", "--counters", counters) if counters else Done(NCU + counted)
+            self.cost(what, "ms", [(done.number("milliseconds") - alone) / (launches * configurations)])
         million = self.traced([f"{self.programs}/launches", "looked", "1000000"], limit=60)
         self.cost("a launch of a million, trace", "ns", [million.number("nanoseconds")])
         print(f"{million.err[-300:]}{million.out[-500:]}")

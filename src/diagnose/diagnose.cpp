@@ -332,8 +332,8 @@ std::string what_would_settle(const Situation& situation) {
            "PROGRAM`.";
   if (situation.parts) return "`ncu --section WarpStateStats PROGRAM` shows what its warps wait for.";
   if (situation.counters().sm_cycles_active_avg)
-    return "`ncu --metrics sm__ctas_active.avg.per_cycle_active PROGRAM` reads the resident blocks "
-           "(--resident-blocks), which show whether places had no block.";
+    return "`occbench trace --counters 3 -- PROGRAM`, or `ncu --metrics sm__ctas_active.avg.per_cycle_active "
+           "PROGRAM`, reads the resident blocks (--resident-blocks), which show whether places had no block.";
   return "`ncu --metrics sm__ctas_active.avg.per_cycle_active,sm__cycles_active.avg PROGRAM` reads the "
          "resident blocks (--resident-blocks), which show whether places had no block, and the active cycles "
          "(--sm-cycles-active-avg), which show whether blocks are short.";

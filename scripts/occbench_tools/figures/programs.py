@@ -218,6 +218,7 @@ def overhead_of_programs(results: Results) -> str:
     rows = rows.with_columns(pl.col("gpu").str.strip_prefix("NVIDIA "))
     callbacks = rows.filter(way=CALLBACKS).select(*same, of_callbacks="median_pct")
     traced = rows.filter(pl.col("way").is_in(TRACED)).join(callbacks, on=same)
+    traced = traced.unique(["gpu", "way", "program"], keep="last", maintain_order=True)
     return table_of(traced.sort("gpu", "way", "program", maintain_order=True), columns)
 
 
@@ -238,6 +239,21 @@ def overhead(results: Results) -> str:
         return f"{gpu}, driver {rows['driver'][0]}, {rows['recorded_at'][0]}, {rows['gpu_uuid'].n_unique()} GPUs:\n\n{lines}"
 
     return of_tables(results, "programs/overhead.csv", text)
+
+
+def counted_alone(results: Results) -> str:
+    """Beside --counters 3: the programs, kernels that repeat within 0.3 points, how many of them are as close."""
+
+    def text(rows: pl.DataFrame) -> str:
+        programs = ", ".join(f"`{name}`" for name in rows["program"])
+        stable, close, most = rows["stable"].sum(), rows["stable_within_03"].sum(), rows["most_points"].max()
+        return (
+            f"On an {stamped(rows)}, {programs}: `--counters 3` repeats {stable} kernels and configurations within 0.3 points. "
+            f"{close} of these ({100 * close / stable:.0f} %) are within 0.3 points of it, the others within {most:.1f}."
+        )
+
+    types = dict.fromkeys(("stable", "stable_within_03"), pl.Int64) | {"most_points": pl.Float64}
+    return of_tables(results, "programs/counted_alone.csv", lambda rows: text(rows.cast(types)))
 
 
 def overhead_by_part(results: Results) -> str:
@@ -261,6 +277,7 @@ BLOCKS = {
     "python printed": python_printed,
     "costs of tracing": costs,
     "sampled programs": sampled,
+    "counted alone": counted_alone,
     "overhead": overhead,
     "overhead of programs": overhead_of_programs,
     "overhead by part": overhead_by_part,
