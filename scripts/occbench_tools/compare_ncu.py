@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from statistics import median
 
-from occbench_tools import WrongInput
+from occbench_tools import WrongInput, ncu_rules
 from occbench_tools.ncu_rules import output_of, under_ncu, write_lines
 
 EXPERIMENTS = ("block_size", "waves")
@@ -81,6 +81,9 @@ def compare(binaries: Path) -> list[dict[str, str]]:
                 for row, launch in zip(ours, launches, strict=True)
             ]
         return lines
+
+
+declare = ncu_rules.declare
 
 
 def run(options: argparse.Namespace) -> None:

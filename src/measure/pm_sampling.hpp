@@ -111,7 +111,7 @@ struct SamplingWindow {
 /// CUPTI's clock, which samples have too: equal up to some microseconds (H100, CUDA 13.0).
 std::uint64_t cupti_time_ns();
 
-/// Samples all SMs of a GPU in windows, for a thread that belongs to no context; the program's launches go on meanwhile.
+/// Samples all SMs of a GPU in windows; the program's launches go on meanwhile. A thread without a context may call.
 /// On an H100 (CUDA 13.0): configuring takes 0.07 to 0.23 s, in which a kernel that runs can wait for 0.1 s; start 0.6 ms, stop 1.7 ms,
 /// reading 40 us a sample, which hold nothing up. The hardware's buffer takes no memory of the device that cudaMemGetInfo shows; an
 /// image of a sample takes 12 KB of the host's. Not thread-safe.

@@ -74,6 +74,7 @@ void ContextCounter::set_up() {
   if (is_set_up_) return;
   context_->set_up();
   is_set_up_ = true;
+  listener_.ready();
 }
 
 void ContextCounter::prepare() {
@@ -83,7 +84,7 @@ void ContextCounter::prepare() {
   if (closed && usable() && idle(times_.tending)) attempt([&] { set_up(); });
 }
 
-bool ContextCounter::begin(std::uint32_t kernel, const std::function<void()>& when_idle) {
+bool ContextCounter::begin(std::uint32_t kernel, const std::function<std::uint64_t()>& when_idle) {
   if (!usable() || captures_.any()) return false;
   LaunchGate::Closed closed = take_over(times_.before);
   if (!closed) {
@@ -99,7 +100,7 @@ bool ContextCounter::begin(std::uint32_t kernel, const std::function<void()>& wh
   return true;
 }
 
-bool ContextCounter::start_range(const std::function<void()>& when_idle) {
+bool ContextCounter::start_range(const std::function<std::uint64_t()>& when_idle) {
   if (!idle(times_.before)) {
     give_up(CountersStatus::off,
             fmt::format("the GPU was not idle within {} s before a launch that was to be counted: a kernel "
@@ -109,12 +110,12 @@ bool ContextCounter::start_range(const std::function<void()>& when_idle) {
   }
   if (!attempt([&] { set_up(); })) return false;
   return charge([&] {
-    when_idle();
+    const std::uint64_t expected_ns = when_idle();
     if (!in_session_) context_->start();
     last_counted_ms_ = now_ms();
     in_session_ = true;
     // Ranges of one name would become one.
-    context_->push(fmt::format("{}", kernels_.size()));
+    context_->push(fmt::format("{}", kernels_.size()), expected_ns);
   });
 }
 
@@ -133,7 +134,7 @@ bool ContextCounter::end(bool launched) {
     counted = charge([&] { context_->pop(); }) && launched;
     if (!launched) kernels_.back().reset();
     last_counted_ms_ = now_ms();
-    if (kernels_.size() >= kRangesOfSession) end_session();
+    if (kernels_.size() >= context_->most_ranges()) end_session();
   }
   return counted;
 }
@@ -145,7 +146,7 @@ void ContextCounter::end_session() {
   tended_in_vain_ = 0;
   const std::vector<std::optional<std::uint32_t>> kernels = std::exchange(kernels_, {});
   charge([&] {
-    if (std::exchange(range_left_open_, false)) context_->pop();
+    if (std::exchange(range_left_open_, false)) context_->abandon();
     listener_.readings(kernels, context_->stop(kernels.size()));
   });
 }
@@ -173,7 +174,8 @@ void ContextCounter::finish(bool gone) {
   if (broken_) return;
   const LaunchGate::Closed closed = take_over(times_.end);
   if (closed && is_set_up_ && idle(times_.end)) {
-    end_session();
+    const bool has_readings = !range_left_open_ || kernels_.size() > 1;
+    if (has_readings || gone) end_session();
     if (gone && !broken_) context_->tear_down();
   }
 }
@@ -182,9 +184,8 @@ bool ContextCounter::release(const std::function<void()>& when_idle, const std::
   usable_ = false;
   const Patience patience = 4 * times_.tending;
   const LaunchGate::Closed closed = take_over(patience);
-  if (!closed) return false;
+  if (!closed || !idle(patience)) return false;
   if (!broken_) {
-    if (!idle(patience)) return false;
     when_idle();
     if (is_set_up_) end_session();
     if (is_set_up_ && !broken_) context_->tear_down();
@@ -192,6 +193,11 @@ bool ContextCounter::release(const std::function<void()>& when_idle, const std::
   }
   when_free();
   return true;
+}
+
+void ContextCounter::stop() {
+  usable_ = false;
+  static_cast<void>(gate_.close(times_.end));
 }
 
 void LaunchGate::enter() {

@@ -21,11 +21,11 @@
 
 namespace occbench {
 
-/// Ranges of a session. CUPTI takes 6 ms to start one and 8 to end it, 5 and 7 with 32 ranges, but a quarter of
+/// Ranges of a session of CUPTI's range profiler, which takes 6 ms to start one and 8 to end it, 5 and 7 with 32 ranges, but a quarter of
 /// a second to start one of 128 (H100, CUDA 13.0).
 inline constexpr std::size_t kRangesOfSession = 64;
 
-/// A context whose launches are counted, one at a time in a range of its own, many in one session. All but
+/// A context whose launches are counted, one at a time in a range of its own, one or many in a session. All but
 /// reached() may be called only while nothing runs in the context, for they wait until it has ended. Any
 /// thread may call, one at a time. Everything throws CountersUnavailable.
 class CountedContext {
@@ -34,16 +34,22 @@ class CountedContext {
 
   /// Takes the counters and makes them ready, so that start() is quick; some 400 ms.
   virtual void set_up() = 0;
-  /// Gives them back. Never throws.
+  /// Gives them back, or leaves them to whoever samples the GPU next. Never throws.
   virtual void tear_down() noexcept = 0;
+  virtual std::size_t most_ranges() const {
+    return kRangesOfSession;
+  }
 
   /// Notes what the context has to do by now, and says later whether that is done.
   virtual void mark() = 0;
   virtual bool reached() = 0;
 
   virtual void start() = 0;
-  virtual void push(const std::string& range) = 0;
+  /// @param expected_ns how long the launch takes by records of others like it; 0 = not known
+  virtual void push(const std::string& range, std::uint64_t expected_ns) = 0;
   virtual void pop() = 0;
+  /// In place of pop(), where the range is not to be read.
+  virtual void abandon() = 0;
   /// Ends a session. @returns the readings of its ranges, in their order
   virtual CounterReadings stop(std::size_t ranges) = 0;
 };
@@ -157,6 +163,8 @@ class ContextCounter {
     std::function<void(std::span<const std::optional<std::uint32_t>>, const CounterReadings&)> readings;
     /// Counting has ended for good in this context.
     std::function<void(CountersStatus, const std::string&)> ended;
+    /// The counters have been taken.
+    std::function<void()> ready = [] {};
   };
 
   ContextCounter(std::unique_ptr<CountedContext> context, const Captures& captures, Listener listener,
@@ -187,8 +195,9 @@ class ContextCounter {
 
   /// Before a launch that is to be counted. @returns whether it will be: then end() must follow it, on whatever thread
   /// @param kernel    its number, for the listener
-  /// @param when_idle called once nothing runs, before the range of the launch begins
-  bool begin(std::uint32_t kernel, const std::function<void()>& when_idle);
+  /// @param when_idle called once nothing runs, before the range of the launch begins. @returns how long the launch takes by records of
+  /// others like it, in ns; 0 = not known
+  bool begin(std::uint32_t kernel, const std::function<std::uint64_t()>& when_idle);
   /// @param launched whether the driver took it. @returns whether it was counted
   bool end(bool launched);
 
@@ -202,8 +211,10 @@ class ContextCounter {
   /// As finish(), while the program goes on: somebody else gets the counters. @returns false where what runs has not ended, for which
   /// launches are held a fraction of a second; it can be tried again, and nothing is counted meanwhile
   /// @param when_idle called while nothing runs, before what was counted is read
-  /// @param when_free called while nothing runs, once the counters are given back
+  /// @param when_free called while nothing runs, once the counters are given back as far as CUPTI goes along
   bool release(const std::function<void()>& when_idle, const std::function<void()>& when_free);
+  /// Nothing more is counted, nor is CUPTI inside a launch that is counted once this returns, or a second later.
+  void stop();
   /// Nobody else wants them after all.
   void resume() {
     usable_ = !ended_;
@@ -217,7 +228,7 @@ class ContextCounter {
   LaunchGate::Closed take_over(Patience patience);
   bool idle(Patience patience);
   void set_up();
-  bool start_range(const std::function<void()>& when_idle);
+  bool start_range(const std::function<std::uint64_t()>& when_idle);
   void end_session();
   void give_up(CountersStatus status, const std::string& why);
   template <typename Step>

@@ -13,6 +13,8 @@ constexpr std::int64_t kRepeatsOfOneKernel = 4;
 
 /// Launches that could not be counted, such as those that the driver refused, are tried again so often.
 constexpr int kMoreTries = 20;
+/// Of these, what one counts as that was disturbed.
+constexpr int kTriesOfDisturbed = 5;
 
 }  // namespace
 
@@ -50,6 +52,12 @@ bool CountingPlan::take(TracedKernel& kernel, Countable countable) {
 
 void CountingPlan::give_back(TracedKernel& kernel) {
   --kernel.counted;
+}
+
+void CountingPlan::give_back_disturbed(TracedKernel& kernel) {
+  ++disturbed_;
+  kernel.tried += kTriesOfDisturbed - 1;
+  give_back(kernel);
 }
 
 bool CountingPlan::warmed_up() const {

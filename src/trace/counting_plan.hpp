@@ -43,6 +43,11 @@ class CountingPlan {
   bool take(TracedKernel& kernel, Countable countable);
   /// A launch that take() reserved was not counted. It is tried again, but not for ever.
   void give_back(TracedKernel& kernel);
+  /// As give_back(), of one that was held up for nothing: it is tried less often.
+  void give_back_disturbed(TracedKernel& kernel);
+  std::int64_t disturbed() const {
+    return disturbed_;
+  }
 
   /// The program says that it begins what matters.
   void begin() {
@@ -60,6 +65,7 @@ class CountingPlan {
   std::atomic<bool> begun_{false};
   std::atomic<bool> several_{false};  ///< kernels and configurations
   std::atomic<std::int64_t> launches_{0};
+  std::atomic<std::int64_t> disturbed_{0};
   std::atomic<std::int64_t> new_at_{0};  ///< launches when one of a new configuration came last
 };
 

@@ -133,7 +133,7 @@ class Streams {
 /// 580.159.04: functions of 4 to 14 registers by `ptxas -v` and cuFuncGetAttribute).
 constexpr std::uint32_t kLeastRegisters = 16;
 
-/// What samples it is made where it is needed: by the thread that samples.
+/// What samples it is made where it is needed.
 class CuptiGpu : public SampledGpu {
  public:
   explicit CuptiGpu(int device) : device_(device) {}
@@ -216,9 +216,12 @@ class CuptiContext : public CountedContext {
     profiler_->prepare();
     profiler_->start();
   }
-  void push(const std::string& range) override {
+  void push(const std::string& range, std::uint64_t) override {
     const Current current(functions_, context_);
     profiler_->push(range);
+  }
+  void abandon() override {
+    pop();
   }
   void pop() override {
     const Current current(functions_, context_);

@@ -89,7 +89,7 @@ void GpuSamplers::sample(UsedGpu& gpu) {
     end(CountersStatus::failed, failure.what());
   }
   // At the program's end the libraries that CUPTI opened after this one are no more, and what they hold goes with the process.
-  if (wait(std::chrono::nanoseconds(0))) gpu.sampled->give_back();
+  if (gpu.is_sampled && wait(std::chrono::nanoseconds(0))) gpu.sampled->give_back();
   const std::lock_guard lock(end_mutex_);
   gpu.has_ended = true;
   end_changed_.notify_all();
@@ -123,6 +123,7 @@ bool GpuSamplers::begin_to_sample(UsedGpu& gpu) {
   // Setting up holds kernels that run for some 0.1 s (H100), as their records would have it.
   const auto set_up = [&] {
     if (std::exchange(is_set_up, true)) return;
+    gpu.is_sampled = true;
     try {
       gpu.sampler->set_up();
     } catch (...) {
@@ -136,6 +137,7 @@ bool GpuSamplers::begin_to_sample(UsedGpu& gpu) {
   } catch (const CountersUnavailable& failure) {
     if (failure.status() == CountersStatus::denied || failure.status() == CountersStatus::busy) throw;
     gpu.sampled->give_back();
+    gpu.is_sampled = false;
     gpu.way = CountersWay::counted;
     listener_.reclaim_counters(gpu);
     return false;

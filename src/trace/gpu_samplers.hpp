@@ -39,7 +39,8 @@ struct UsedGpu {
   std::unique_ptr<SampledGpu> sampled;
   std::unique_ptr<Sampler> sampler;
   std::thread thread;
-  bool has_ended = false;  ///< the thread
+  bool is_sampled = false;  ///< by the thread, which alone reads and writes this
+  bool has_ended = false;   ///< the thread
 
   bool is_without_records() const {
     return way == CountersWay::sampled || way == CountersWay::undecided;

@@ -276,6 +276,12 @@ void LaunchTable::lose(std::size_t records) {
   lost_ += records;
 }
 
+std::uint64_t LaunchTable::longest_ns(const TracedKernel& kernel) const {
+  const std::lock_guard lock(records_mutex_);
+  const std::vector<double>& times = kernel.times.kept();
+  return times.empty() ? 0 : static_cast<std::uint64_t>(*std::ranges::max_element(times));
+}
+
 void LaunchTable::add_reading(std::uint32_t kernel, std::vector<double> values) {
   TracedKernel& counted = at(kernel);
   const std::lock_guard lock(records_mutex_);

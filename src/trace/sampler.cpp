@@ -227,7 +227,9 @@ std::optional<std::map<std::string, double>> counters_alone(std::span<const SmSa
   const bool idle_before = std::ranges::any_of(
       samples, [&](const SmSample& one) { return one.end_ns <= before_ns && is_idle(one); });
   const bool idle_after = !samples.empty() && samples.back().start_ns >= after_ns && is_idle(samples.back());
-  if (!idle_before || !idle_after) return std::nullopt;
+  const auto gap = std::ranges::adjacent_find(
+      samples, [](const SmSample& one, const SmSample& next) { return one.end_ns != next.start_ns; });
+  if (!idle_before || !idle_after || gap != samples.end()) return std::nullopt;
   double blocks = 0;
   double warp_cycles = 0;
   double active_cycles = 0;
@@ -259,6 +261,7 @@ std::optional<std::map<std::string, double>> counters_alone(std::span<const SmSa
 }
 
 void AloneContext::set_up() {
+  by_ranges_ = false;
   try {
     gpu_.configure(kWindows[window_]);
   } catch (const CountersUnavailable& failure) {
@@ -269,17 +272,17 @@ void AloneContext::set_up() {
   }
 }
 
-void AloneContext::start() {
-  if (by_ranges_) ranges_->start();
-  counted_.clear();
-}
-
 void AloneContext::wait() const {
   std::this_thread::sleep_for(std::chrono::nanoseconds(2 * kWindows[window_].interval_ns));
 }
 
-void AloneContext::push(const std::string& range) {
-  if (by_ranges_) return ranges_->push(range);
+void AloneContext::push(const std::string& range, std::uint64_t expected_ns) {
+  if (by_ranges_) return ranges_->push(range, expected_ns);
+  is_unknown_ = expected_ns == 0;
+  std::size_t wanted = is_unknown_ ? window_of_unknown_ : 0;
+  while (wanted + 1 < std::size(kWindows) && kWindows[wanted].length_ns < 2 * expected_ns) ++wanted;
+  if (wanted != window_) gpu_.configure(kWindows[window_ = wanted]);
+  counted_.reset();
   gpu_.start();
   wait();
   before_ns_ = time_ns_();
@@ -291,20 +294,21 @@ void AloneContext::pop() {
   wait();
   gpu_.stop();
   const std::vector<SmSample> samples = gpu_.read();
-  const bool is_whole = samples.size() > 1 && samples.back().start_ns >= after_ns;
-  if (!is_whole && window_ + 1 < std::size(kWindows)) gpu_.configure(kWindows[++window_]);
-  counted_.push_back(counters_alone(samples, on_, before_ns_, after_ns));
+  const bool was_too_short = samples.size() < 2 || samples.back().start_ns < after_ns;
+  if (was_too_short && is_unknown_) window_of_unknown_ = std::min(window_ + 1, std::size(kWindows) - 1);
+  counted_ = counters_alone(samples, on_, before_ns_, after_ns);
+}
+
+void AloneContext::abandon() {
+  if (by_ranges_) return ranges_->abandon();
+  gpu_.stop();
 }
 
 CounterReadings AloneContext::stop(std::size_t ranges) {
   if (by_ranges_) return ranges_->stop(ranges);
-  counted_.resize(ranges);
   CounterReadings readings{{kBlocksLaunched, std::vector<double>(ranges, std::nan(""))}};
-  for (std::size_t i = 0; i < ranges; ++i) {
-    if (!counted_[i]) continue;
-    for (const auto& [metric, value] : *counted_[i])
-      readings.try_emplace(metric, ranges, std::nan("")).first->second[i] = value;
-  }
+  if (!counted_) return readings;
+  for (const auto& [metric, value] : *counted_) readings[metric] = std::vector<double>(ranges, value);
   return readings;
 }
 

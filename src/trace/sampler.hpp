@@ -23,7 +23,8 @@
 
 namespace occbench {
 
-/// A GPU whose SMs can be sampled; see SmSampler. Everything throws CountersUnavailable.
+/// A GPU whose SMs can be sampled; see SmSampler. Everything throws CountersUnavailable. Whoever has the GPU's counters calls: a thread of
+/// the program that counts a launch, behind its closed gate, or the thread that samples.
 class SampledGpu {
  public:
   virtual ~SampledGpu() = default;
@@ -32,7 +33,7 @@ class SampledGpu {
   virtual void start() = 0;
   virtual void stop() = 0;
   virtual std::vector<SmSample> read() = 0;
-  /// The last call. Never throws.
+  /// Until it is configured again. Never throws.
   virtual void give_back() noexcept = 0;
 };
 
@@ -112,19 +113,19 @@ struct SmsOfGpu {
 /// Of readings by samples: the blocks that were launched, which are the launch's own if nothing else ran.
 inline constexpr const char* kBlocksLaunched = "gr__ctas_launched.sum";
 
-/// What samples say of a launch that ran alone among them, by CUPTI's names; `sm__cycles_active.max` is summed over samples.
+/// What samples say of a launch that ran alone among them, by CUPTI's names. `sm__cycles_active.max` is the sum over samples of the SM with
+/// most: the cycles in which an SM was active, of a launch in several samples no less than those of one SM.
 /// @param before_ns  the launch was made after it, `after_ns` had ended before it, on the samples' clock
-/// @returns nothing unless the GPU was idle in a whole sample before it and in one after it
+/// @returns nothing unless the GPU was idle in a whole sample before it and in one after it, and no sample is missing between
 std::optional<std::map<std::string, double>> counters_alone(std::span<const SmSample> samples,
                                                             const SmsOfGpu& on, std::uint64_t before_ns,
                                                             std::uint64_t after_ns);
 
-/// A context whose launches are counted by samples of its GPU, each while it runs alone. Nothing is left behind in the context: where
-/// CUPTI's range profiler was once, each later launch takes 0.5 to 1 us longer until the context is gone (H100, CUDA 13.0). A GPU that
-/// cannot be sampled is counted by ranges.
+/// A context whose launches are counted by samples of its GPU, each while it runs alone. CUPTI's range profiler, which counts where the
+/// GPU cannot be sampled, makes each later launch of a context 0.5 to 1 us longer until the context is gone (H100, CUDA 13.0).
 class AloneContext : public CountedContext {
  public:
-  /// The others are for launches that those before do not hold. Two intervals pass before and after a launch, so that samples in
+  /// From the finest on, each for launches of up to half its length. Two intervals pass before and after a launch, so that samples in
   /// which nothing runs are whole.
   static constexpr SamplingWindow kWindows[] = {
       {100'000, 20'000'000}, {400'000, 200'000'000}, {6'400'000, 3'200'000'000}};
@@ -138,15 +139,21 @@ class AloneContext : public CountedContext {
   void tear_down() noexcept override {
     ranges_->tear_down();
   }
+  std::size_t most_ranges() const override {
+    return by_ranges_ ? ranges_->most_ranges() : 1;
+  }
   void mark() override {
     ranges_->mark();
   }
   bool reached() override {
     return ranges_->reached();
   }
-  void start() override;
-  void push(const std::string& range) override;
+  void start() override {
+    if (by_ranges_) ranges_->start();
+  }
+  void push(const std::string& range, std::uint64_t expected_ns) override;
   void pop() override;
+  void abandon() override;
   CounterReadings stop(std::size_t ranges) override;
 
  private:
@@ -158,8 +165,10 @@ class AloneContext : public CountedContext {
   const std::function<std::uint64_t()> time_ns_;
   bool by_ranges_ = false;
   std::size_t window_ = 0;
+  std::size_t window_of_unknown_ = 0;  ///< for launches whose time is not known
+  bool is_unknown_ = false;            ///< that of the launch
   std::uint64_t before_ns_ = 0;
-  std::vector<std::optional<std::map<std::string, double>>> counted_;  ///< of the session
+  std::optional<std::map<std::string, double>> counted_;
 };
 
 /// A window as `window` lines have it.

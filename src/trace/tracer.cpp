@@ -85,6 +85,7 @@ Tracer::Context& Tracer::make_context(void* handle) {
   listener.ended = [this, device](CountersStatus status, const std::string& why) {
     counting_ended(device, status, why);
   };
+  if (options_.samples_after) listener.ready = options_.sampling_begins;
   auto context = std::make_shared<Context>();
   context->handle = handle;
   if (device >= 0) context->gpu = gpus_.of(device);
@@ -317,7 +318,10 @@ bool Tracer::check_records(const Context& context) {
 /// held meanwhile. Where records go to somebody else, they are left alone.
 bool Tracer::begin_to_count(const LaunchCall& call, Context& context, TracedKernel& kernel) {
   bool records_come = false;
-  const bool counted = context.counter->begin(kernel.number, [&] { records_come = check_records(context); });
+  const bool counted = context.counter->begin(kernel.number, [&] {
+    records_come = check_records(context);
+    return table_.longest_ns(kernel);
+  });
   if (!counted) {
     plan_.give_back(kernel);
     return false;
@@ -500,7 +504,7 @@ void Tracer::add_readings(std::span<const std::optional<std::uint32_t>> kernels,
     if (const auto blocks = readings.find(kBlocksLaunched); blocks != readings.end()) {
       TracedKernel& kernel = table_.at(*kernels[i]);
       if (blocks->second.at(i) != static_cast<double>(kernel.blocks)) {
-        plan_.give_back(kernel);
+        plan_.give_back_disturbed(kernel);
         continue;
       }
     }
@@ -526,6 +530,12 @@ void Tracer::tend() {
   const Inside inside;
   for (const auto& context : counted_contexts()) context->counter->tend();
   write();
+}
+
+void Tracer::stop_sampling() {
+  gpus_.stop();
+  if (!options_.samples_after) return;
+  for (const auto& context : counted_contexts()) context->counter->stop();
 }
 
 void Tracer::finish(const std::function<void()>& last_records) {
@@ -619,6 +629,14 @@ void Tracer::say_why_nothing_was_counted() {
     say_once(
         "nothing was sampled: no window of samples of the GPU had a launch that could be told apart; "
         "--counters 1 counts a launch of each");
+    return;
+  }
+  if (plan_.disturbed() > 0) {
+    say_once(
+        fmt::format("nothing was counted: beside each of {} launches that were to be, something else ran on "
+                    "the GPU, or samples did not "
+                    "hold it; --counters 1 counts in another way",
+                    plan_.disturbed()));
     return;
   }
   say_once(fmt::format(

@@ -105,10 +105,9 @@ class Tracer : public ProgramListener {
 
   /// To be called every fraction of a second: reads what was counted and writes what has changed.
   void tend();
-  /// No window is open after this, nor a call of CUPTI under way that prepares one. Launches are still heard of.
-  void stop_sampling() {
-    gpus_.stop();
-  }
+  /// No window is open after this, nor a launch counted, nor a call of CUPTI under way that prepares either, or at most two seconds later.
+  /// Launches are still heard of.
+  void stop_sampling();
   /// The last call: the process ends. Waits for kernels that are counted, with a deadline.
   /// @param last_records asks CUPTI for them, once nothing more is counted
   void finish(const std::function<void()>& last_records);

@@ -76,6 +76,13 @@ class CommandLine(unittest.TestCase):
 
 
 class Dependencies(unittest.TestCase):
+    def test_each_command_says_what_it_takes(self):
+        for name in COMMANDS:
+            with self.subTest(name=name):
+                done = start(name, "--help")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn(f"usage: python -m occbench_tools {name}", done.stdout)
+
     def test_every_package_that_is_imported_is_declared_and_locked(self):
         distributions = packages_distributions()
         imported = set()

@@ -361,7 +361,7 @@ struct ContextCounterTest : testing::Test {
   }
 
   bool count(std::uint32_t kernel) {
-    if (!counter->begin(kernel, [] {})) return false;
+    if (!counter->begin(kernel, [] { return std::uint64_t{0}; })) return false;
     gpu.launch(nullptr);
     return counter->end(true);
   }
@@ -469,7 +469,7 @@ TEST_F(ContextCounterTest, LeavesAGpuAloneThatIsNotIdleInTime) {
 
 TEST_F(ContextCounterTest, LetsAProgramGoOnWhoseKernelWaitsForALaterLaunch) {
   count(1);
-  ASSERT_TRUE(counter->begin(2, [] {}));
+  ASSERT_TRUE(counter->begin(2, [] { return std::uint64_t{0}; }));
   gpu.idle = false;  // the kernel that was launched waits for another
   EXPECT_FALSE(counter->end(true));
   EXPECT_THAT(ended[0].second, HasSubstr("had not ended"));
@@ -494,7 +494,7 @@ TEST_F(ContextCounterTest, WaitsForNothingWhileAStreamCaptures) {
 }
 
 TEST_F(ContextCounterTest, DoesNotReadALaunchThatTheDriverRefused) {
-  ASSERT_TRUE(counter->begin(1, [] {}));
+  ASSERT_TRUE(counter->begin(1, [] { return std::uint64_t{0}; }));
   EXPECT_FALSE(counter->end(false));
   count(2);
   counter->tend();

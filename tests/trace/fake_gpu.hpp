@@ -41,6 +41,7 @@ class FakeGpu {
   std::function<void()> flush = [] {};     ///< CUPTI hands its records over
   std::function<void()> kernel = [] {};    ///< what a kernel does
   std::function<void()> while_sampling = [] {};
+  std::function<void()> while_configuring = [] {};  ///< windows
   std::function<std::vector<SmSample>()> read_samples = [] { return std::vector<SmSample>(); };
   std::function<std::vector<SmSample>()> read_alone = [] { return std::vector<SmSample>(); };
   std::atomic<bool> given_back{false};   ///< the sampling hardware
@@ -108,6 +109,7 @@ class FakeSampledGpu : public SampledGpu {
       return one.interval_ns == window.interval_ns && one.length_ns == window.length_ns;
     });
     gpu_.called(alone_ ? "configure alone" : "configure");
+    if (!alone_) gpu_.while_configuring();
     gpu_.intervals.push_back(window.interval_ns);
   }
   void start() override {
@@ -153,7 +155,7 @@ class FakeContext : public CountedContext {
     gpu_.called("start");
     launched_.clear();
   }
-  void push(const std::string&) override {
+  void push(const std::string&, std::uint64_t) override {
     gpu_.called("push");
     gpu_.launched_in_range = 0;
     gpu_.range_open = true;
@@ -162,6 +164,9 @@ class FakeContext : public CountedContext {
     gpu_.called("pop");
     gpu_.range_open = false;
     launched_.push_back(gpu_.launched_in_range);
+  }
+  void abandon() override {
+    pop();
   }
   CounterReadings stop(std::size_t ranges) override {
     gpu_.called("stop");

@@ -403,6 +403,10 @@ TEST(SamplesOfALaunchAlone, SayNothingWhereTheGpuWasNotIdleBeforeAndAfter) {
   samples = samples_alone(66);
   samples.back().active_cycles = 1;
   EXPECT_FALSE(counters_alone(samples, {132, 64}, before_ns, kBegan));
+  samples = samples_alone(66, 3);
+  EXPECT_TRUE(counters_alone(samples, {132, 64}, before_ns - 200'000, kBegan));
+  samples.erase(samples.end() - 2);
+  EXPECT_FALSE(counters_alone(samples, {132, 64}, before_ns - 200'000, kBegan)) << "one is missing";
   samples.pop_back();
   EXPECT_FALSE(counters_alone(samples, {132, 64}, before_ns, kBegan));
 }
@@ -443,12 +447,24 @@ TEST_F(CountedFirstTest, ThenHasSamplesOfWhatWasNotCounted) {
 TEST_F(CountedFirstTest, HasNoCounterOfALaunchThatDidNotRunAlone) {
   blocks_alone = 67;
   Program disturbed{*tracer, gpu};
-  for (int i = 0; i < 20; ++i) disturbed.launch(66);
-  EXPECT_GT(gpu.count("read alone"), 0);
+  for (int i = 0; i < 100; ++i) disturbed.launch(66);
+  EXPECT_EQ(gpu.count("read alone"), 5) << "it is not tried for ever";
   finish();
   ASSERT_THAT(rows(), SizeIs(1));
   EXPECT_FALSE(rows()[0].achieved_pct);
   EXPECT_EQ(rows()[0].counters_status, "off");
+  EXPECT_THAT(said, ElementsAre(HasSubstr("something else ran on the GPU")));
+}
+
+TEST_F(CountedFirstTest, HasTheCounterOfALaunchThatIsAloneWhenItIsTriedAgain) {
+  blocks_alone = 67;
+  Program disturbed{*tracer, gpu};
+  while (gpu.count("read alone") == 0) disturbed.launch(66);
+  blocks_alone = 66;
+  disturbed.launch(66);
+  finish();
+  ASSERT_THAT(rows(), SizeIs(1));
+  EXPECT_EQ(rows()[0].achieved_pct, 25);
 }
 
 TEST_F(CountedFirstTest, HasTheCountersOfALaunchAlone) {
@@ -461,14 +477,42 @@ TEST_F(CountedFirstTest, HasTheCountersOfALaunchAlone) {
   EXPECT_EQ(rows()[0].achieved_pct, 25);
 }
 
-TEST_F(CountedFirstTest, HasLongerLaunchesInLongerWindows) {
+TEST_F(CountedFirstTest, HasLaunchesInWindowsThatHoldThemByTheirRecords) {
+  Program counted{*tracer, gpu};
+  for (const auto& [blocks, milliseconds] :
+       {std::pair(66, 1), std::pair(67, 30), std::pair(68, 1500), std::pair(69, 1)}) {
+    blocks_alone = blocks;
+    counted.nanoseconds = static_cast<std::uint64_t>(milliseconds) * 1'000'000;
+    for (int i = 0; i < 40; ++i) counted.launch(static_cast<std::uint32_t>(blocks));
+  }
+  EXPECT_THAT(gpu.intervals, ElementsAre(100'000, 400'000, 6'400'000, 100'000));
+  finish();
+  ASSERT_THAT(rows(), SizeIs(4));
+  for (const Row& row : rows()) EXPECT_EQ(row.counters_status, "ok");
+}
+
+TEST_F(CountedFirstTest, HasLongerWindowsWhereThereAreNoRecordsAndOneDoesNotHoldALaunch) {
   gpu.read_alone = [] { return std::vector<SmSample>(); };  // more than the hardware's buffer holds
   Program counted{*tracer, gpu};
-  for (int i = 0; i < 20; ++i) {
-    counted.launch(66);
-    tracer->tend();
-  }
+  counted.has_records = false;
+  for (int i = 0; i < 20; ++i) counted.launch(66);
   EXPECT_THAT(gpu.intervals, ElementsAre(100'000, 400'000, 6'400'000));
+}
+
+TEST_F(CountedFirstTest, LaunchesNothingWhileWindowsAreMadeReady) {
+  Program counted{*tracer, gpu};
+  std::atomic<bool> configures{false};
+  std::atomic<bool> launched_meanwhile{false};
+  gpu.kernel = [&] { launched_meanwhile = launched_meanwhile || configures; };
+  gpu.while_configuring = [&] {
+    if (gpu.count("configure") > 1)
+      return;  // other windows than the first have no records that it would be in
+    configures = true;
+    std::this_thread::sleep_for(50ms);
+    configures = false;
+  };
+  launch_until_sampled([&](int) { counted.launch(66); });
+  EXPECT_FALSE(launched_meanwhile) << "kernels wait for it, and their records would have that time";
 }
 
 TEST_F(CountedFirstTest, IsCountedWhileItLaunchesSeldom) {

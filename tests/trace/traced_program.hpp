@@ -43,6 +43,7 @@ struct Program {
   bool refused = false;  ///< the driver takes no launch
   std::uint32_t registers = 40;
   int carveout_pct = -1;
+  std::uint64_t nanoseconds = 10'000;  ///< of a kernel, by its record
 
   void launch(std::uint32_t grid, void* context = handle(0x10), const char* name = "_Z6reducePf",
               std::uint32_t dynamic_shared_bytes = 0, void* function = nullptr) {
@@ -76,7 +77,7 @@ struct Program {
     KernelRecord record;
     record.name = call.of_graph ? kGraphKernel : call.name;
     record.start_ns = 1000;
-    record.end_ns = 11000;
+    record.end_ns = 1000 + nanoseconds;
     record.correlation = call.correlation;
     record.of_graph = call.of_graph;
     record.grid = call.of_graph ? EventExtent{grid_of_graph, 1, 1} : call.grid;
