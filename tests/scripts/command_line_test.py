@@ -2,10 +2,12 @@
 
 import ast
 import contextlib
+import csv
 import io
 import os
 import subprocess
 import sys
+import tempfile
 import tomllib
 import unittest
 from importlib.metadata import packages_distributions
@@ -15,6 +17,7 @@ from unittest import mock
 
 import made_up
 from occbench_tools.__main__ import COMMANDS, main
+from occbench_tools.compare_ncu import ACHIEVED, DURATION
 
 SCRIPTS = made_up.ROOT / "scripts"
 PACKAGE = SCRIPTS / "occbench_tools"
@@ -106,6 +109,39 @@ class Dependencies(unittest.TestCase):
         self.assertEqual(set(declared["packages"]), folders)
         data = {file.name for file in (PACKAGE / "report").iterdir() if file.suffix not in (".py", "")}
         self.assertEqual(set(declared["package-data"]["occbench_tools.report"]), data)
+
+
+class BesideNcu(unittest.TestCase):
+    def test_of_each_case_ncu_s_second_launch_is_compared(self):
+        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        cases = [(experiment, case) for experiment in ("block_size", "waves") for case in (1, 2)]
+        rows = [f"{name},spin/plain/{case},{50 + case}.5,0.01,{100 + case},c,g,d,r" for name, case in cases]
+        samples = [f"{name},spin/plain/{case},counting_ms_per_launch,0,2.5" for name, case in cases]
+        launches = [f'"{case}","{50 + case}.25","{99 + case},500"' for case in (1, 2) for _ in range(2)]
+        launches[0] = launches[2] = '"0","1","1"'  # the check of a case
+        files = {
+            "rows.csv": [
+                "experiment,case,achieved_pct,achieved_spread_points,time_us,commit,gpu,driver,recorded_at",
+                *rows,
+            ],
+            "rows.samples.csv": ["experiment,case,quantity,index,value", *samples],
+            "page.csv": ["==PROF== said", f'"ID","{ACHIEVED}","{DURATION}"', '"","%","ns"', *launches],
+            "occbench": ["#!/bin/bash", f'cp {folder}/rows*.csv "$(dirname "${{@: -1}}")"'],
+            "ncu": ["#!/bin/bash", 'while [ "$1" != --log-file ]; do shift; done', f'cp {folder}/page.csv "$2"'],
+            "bench_block_size": ["#!/bin/bash"],
+            "bench_waves": ["#!/bin/bash"],
+        }
+        for name, lines in files.items():
+            (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+            (folder / name).chmod(0o755)
+        with mock.patch.dict(os.environ, {"PATH": f"{folder}:{os.environ['PATH']}"}):
+            done = start("compare-ncu", "--binaries", folder, folder / "out.csv")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with (folder / "out.csv").open(encoding="utf-8", newline="") as lines:
+            compared = list(csv.DictReader(lines))
+        self.assertEqual([line["ncu_achieved_pct"] for line in compared], ["51.25", "52.25"] * 2)
+        self.assertEqual({line["achieved_difference_points"] for line in compared}, {"0.25"})
+        self.assertEqual({line["time_difference_us"] for line in compared}, {"0.500"})
 
 
 if __name__ == "__main__":
