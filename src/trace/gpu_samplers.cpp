@@ -1,9 +1,13 @@
 #include "trace/gpu_samplers.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <csignal>
 #include <exception>
 #include <pthread.h>
+#include <sched.h>
+#include <string>
+#include <system_error>
 #include <utility>
 
 namespace occbench {
@@ -12,6 +16,20 @@ namespace {
 constexpr int kThreadsPerWarp = 32;
 
 }  // namespace
+
+void run_where_any_thread_may() {
+  cpu_set_t any;
+  CPU_ZERO(&any);
+  std::error_code no_folder;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task", no_folder)) {
+    const std::string name = thread.path().filename();
+    pid_t number = 0;
+    std::from_chars(name.data(), name.data() + name.size(), number);
+    cpu_set_t allowed;
+    if (::sched_getaffinity(number, sizeof(allowed), &allowed) == 0) CPU_OR(&any, &any, &allowed);
+  }
+  if (CPU_COUNT(&any) > 0) static_cast<void>(::sched_setaffinity(0, sizeof(any), &any));
+}
 
 GpuSamplers::GpuSamplers(std::optional<std::chrono::milliseconds> after, std::filesystem::path windows,
                          Driver& driver, LaunchTable& table, const Captures& captures, Listener listener)
@@ -74,6 +92,7 @@ bool GpuSamplers::wait(std::chrono::nanoseconds time) {
 /// The thread of a GPU.
 void GpuSamplers::sample(UsedGpu& gpu) {
   const Inside inside;
+  run_where_any_thread_may();
   const auto end = [&](CountersStatus status, const std::string& why) {
     gpu.way = CountersWay::neither;
     listener_.ended(gpu, status, why);

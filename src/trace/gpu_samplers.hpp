@@ -101,6 +101,10 @@ class GpuSamplers {
   bool ends_ = false;
 };
 
+/// The calling thread may run where any thread of the process may. A thread that launches can be bound to one processor (OMP_PROC_BIND does
+/// that), and a thread that it starts is then bound to the same.
+void run_where_any_thread_may();
+
 /// The library's own calls launch kernels too, and are told of; they are not the program's.
 inline thread_local bool is_inside = false;
 

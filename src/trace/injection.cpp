@@ -179,7 +179,10 @@ void start_thread() {
   sigset_t before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread([] { library->tend(); }).detach();
+  std::thread([] {
+    run_where_any_thread_may();
+    library->tend();
+  }).detach();
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <numeric>
+#include <sched.h>
 #include <thread>
 #include <vector>
 
@@ -251,6 +252,26 @@ TEST_F(SamplerTest, TakesLittleTimeOnceWhatTakesTheProgramsIsKnown) {
   };
   EXPECT_GE(sampler.sample(), 90ms) << "launches that cannot be told apart are no news";
   EXPECT_EQ(sampler.totals().thrown_away, 1);
+}
+
+TEST(ThreadsOfTheLibrary, RunWhereAnyThreadMayThoughTheOneThatStartsThemIsBound) {
+  cpu_set_t all;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof(all), &all), 0);
+  cpu_set_t found;
+  // Not this thread, so that others are as they were.
+  std::thread([&] {
+    cpu_set_t first;
+    CPU_ZERO(&first);
+    for (int i = 0; CPU_COUNT(&first) == 0; ++i) {
+      if (CPU_ISSET(i, &all)) CPU_SET(i, &first);
+    }
+    ASSERT_EQ(::sched_setaffinity(0, sizeof(first), &first), 0);
+    std::thread([&] {
+      run_where_any_thread_may();
+      ASSERT_EQ(::sched_getaffinity(0, sizeof(found), &found), 0);
+    }).join();
+  }).join();
+  EXPECT_TRUE(CPU_EQUAL(&found, &all));
 }
 
 /// A program whose GPU is sampled.
