@@ -108,7 +108,7 @@ bool ContextCounter::start_range(const std::function<std::uint64_t()>& when_idle
                         times_.before.count() / 1000));
     return false;
   }
-  if (!attempt([&] { set_up(); })) return false;
+  if (!usable() || !attempt([&] { set_up(); })) return false;  // it may have been stopped meanwhile
   return charge([&] {
     const std::uint64_t expected_ns = when_idle();
     if (!in_session_) context_->start();
@@ -171,6 +171,7 @@ void ContextCounter::tend() {
 
 void ContextCounter::finish(bool gone) {
   usable_ = false;
+  if (gone) gone_ = true;
   if (broken_) return;
   const LaunchGate::Closed closed = take_over(times_.end);
   if (closed && is_set_up_ && idle(times_.end)) {
@@ -184,7 +185,10 @@ bool ContextCounter::release(const std::function<void()>& when_idle, const std::
   usable_ = false;
   const Patience patience = 4 * times_.tending;
   const LaunchGate::Closed closed = take_over(patience);
-  if (!closed || !idle(patience)) return false;
+  if (!closed) return false;
+  if (gone_) return true;
+  const bool is_idle = idle(patience);
+  if (!is_idle && !broken_) return false;
   if (!broken_) {
     when_idle();
     if (is_set_up_) end_session();

@@ -246,6 +246,7 @@ class ContextCounter {
   std::atomic<std::int64_t> last_counted_ms_{0};
   std::atomic<bool> in_session_{false};
   std::atomic<bool> broken_{false};  ///< CUPTI failed: it is left alone
+  std::atomic<bool> gone_{false};    ///< the context is, or about to be
   std::atomic<bool> prepared_{false};
   std::atomic<bool> may_repeat_{false};
   std::atomic<int> tended_in_vain_{0};  ///< since a session ended

@@ -139,24 +139,37 @@ class CuptiGpu : public SampledGpu {
   explicit CuptiGpu(int device) : device_(device) {}
 
   void configure(const SamplingWindow& window) override {
+    const std::lock_guard lock(mutex_);
     if (!sampler_) sampler_.emplace(device_);
     sampler_->configure(window);
   }
   void start() override {
-    sampler_->start();
+    const std::lock_guard lock(mutex_);
+    sampler().start();
   }
   void stop() override {
-    sampler_->stop();
+    const std::lock_guard lock(mutex_);
+    sampler().stop();
   }
   std::vector<SmSample> read() override {
-    return sampler_->read();
+    const std::lock_guard lock(mutex_);
+    return sampler().read();
   }
   void give_back() noexcept override {
+    const std::lock_guard lock(mutex_);
     sampler_.reset();
   }
 
  private:
+  SmSampler& sampler() {
+    if (!sampler_)
+      throw CountersUnavailable(CountersStatus::failed, "the samples of the GPU were given back");
+    return *sampler_;
+  }
+
   int device_;
+  std::mutex
+      mutex_;  ///< a context that is destroyed may be left by one thread while another begins to sample
   std::optional<SmSampler> sampler_;
 };
 

@@ -20,9 +20,10 @@ constexpr int kThreadsPerWarp = 32;
 void run_where_any_thread_may() {
   cpu_set_t any;
   CPU_ZERO(&any);
-  std::error_code no_folder;
-  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task", no_folder)) {
-    const std::string name = thread.path().filename();
+  std::error_code failure;
+  for (std::filesystem::directory_iterator thread("/proc/self/task", failure), end; !failure && thread != end;
+       thread.increment(failure)) {
+    const std::string name = thread->path().filename();
     pid_t number = 0;
     std::from_chars(name.data(), name.data() + name.size(), number);
     cpu_set_t allowed;
@@ -115,7 +116,7 @@ void GpuSamplers::sample(UsedGpu& gpu) {
 }
 
 /// Once its launches have been counted for a while in which the program launched. @returns false at the program's end
-bool GpuSamplers::take_over(const UsedGpu& gpu, const std::function<void()>& when_free) {
+bool GpuSamplers::take_over(UsedGpu& gpu, const std::function<void()>& when_free) {
   constexpr int kMostTries = 6;
   /// A launch comes with some 10 calls. Set-up has few; what launches seldom costs little when it is counted.
   constexpr std::int64_t kBusyCallsPerSecond = 300;
@@ -127,6 +128,7 @@ bool GpuSamplers::take_over(const UsedGpu& gpu, const std::function<void()>& whe
     if (ends_) return false;
     if (1000 * std::int64_t{table_.latest() - before} >= kBusyCallsPerSecond * tick.count()) busy += tick;
   }
+  gpu.is_handed_over = true;
   for (int tries = 0; tries < kMostTries; ++tries) {
     if (listener_.release_counters(gpu, when_free)) return true;
     if (!wait(tick)) return false;
@@ -157,6 +159,7 @@ bool GpuSamplers::begin_to_sample(UsedGpu& gpu) {
     if (failure.status() == CountersStatus::denied || failure.status() == CountersStatus::busy) throw;
     gpu.sampled->give_back();
     gpu.is_sampled = false;
+    gpu.is_handed_over = false;
     gpu.way = CountersWay::counted;
     listener_.reclaim_counters(gpu);
     return false;

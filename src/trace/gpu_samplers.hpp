@@ -36,6 +36,8 @@ struct UsedGpu {
   std::atomic<CountersWay> way;
   std::atomic<bool> runs_graphs{false};    ///< of several kernels
   std::atomic<bool> lacks_records{false};  ///< of some launches: CUPTI's were off
+  std::atomic<bool> is_handed_over{
+      false};  ///< to the thread that samples, or about to be: no launch is counted
   std::unique_ptr<SampledGpu> sampled;
   std::unique_ptr<Sampler> sampler;
   std::thread thread;
@@ -85,7 +87,7 @@ class GpuSamplers {
   bool wait(std::chrono::nanoseconds time);
   void sample(UsedGpu& gpu);
   bool begin_to_sample(UsedGpu& gpu);
-  bool take_over(const UsedGpu& gpu, const std::function<void()>& when_free);
+  bool take_over(UsedGpu& gpu, const std::function<void()>& when_free);
 
   const std::optional<std::chrono::milliseconds> after_;
   const std::filesystem::path windows_;

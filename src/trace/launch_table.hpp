@@ -234,9 +234,9 @@ class LaunchTable {
   void add(const KernelRecord& record);
   void lose(std::size_t records);
   /// What counters read in one launch: a value for each metric.
+  void add_reading(std::uint32_t kernel, std::vector<double> values);
   /// The longest of its times by CUPTI's records; 0 without one.
   std::uint64_t longest_ns(const TracedKernel& kernel) const;
-  void add_reading(std::uint32_t kernel, std::vector<double> values);
 
   /// What samples say of launches. @param warps_per_sm that an SM can hold
   /// @returns how many of these are wanted

@@ -224,8 +224,12 @@ std::optional<std::map<std::string, double>> counters_alone(std::span<const SmSa
                                                             std::uint64_t after_ns) {
   // The first spans what was before.
   if (!samples.empty()) samples = samples.subspan(1);
-  const bool idle_before = std::ranges::any_of(
-      samples, [&](const SmSample& one) { return one.end_ns <= before_ns && is_idle(one); });
+  const auto is_before = [&](const SmSample& one) { return one.end_ns <= before_ns; };
+  const auto first_behind = std::ranges::partition_point(samples, is_before);
+  if (first_behind == samples.begin()) return std::nullopt;
+  samples = {first_behind - 1, samples.end()};
+  const SmSample& before = samples.front();
+  const bool idle_before = is_idle(before) && before.start_ns < before.end_ns;
   const bool idle_after = !samples.empty() && samples.back().start_ns >= after_ns && is_idle(samples.back());
   const auto gap = std::ranges::adjacent_find(
       samples, [](const SmSample& one, const SmSample& next) { return one.end_ns != next.start_ns; });

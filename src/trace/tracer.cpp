@@ -151,7 +151,9 @@ void Tracer::keep_records(const UsedGpu& gpu, bool kept) {
   {
     const std::shared_lock lock(contexts_mutex_);
     for (const auto& [handle, context] : contexts_) {
-      if (context->gpu == &gpu) handles.push_back(handle);
+      if (context->gpu != &gpu) continue;
+      handles.push_back(handle);
+      if (!kept) context->gpu->lacks_records = true;
     }
   }
   if (kept) keep_records_if_needed();
@@ -347,7 +349,7 @@ void Tracer::end_counted(const Begun& begun, std::uint32_t correlation, Context&
 /// @returns whether it is counted; otherwise it was let in beside those that are
 bool Tracer::count_if_due(const LaunchCall& call, Context& context, const Launched& launched) {
   ContextCounter& counter = *context.counter;
-  if (counter.usable()) {
+  if (counter.usable() && !context.gpu->is_handed_over) {
     counter.prepare();
     Countable countable = Countable::any;
     if (options_.counting.paced && !counter.may_repeat()) countable = Countable::first;

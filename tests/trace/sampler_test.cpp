@@ -384,6 +384,9 @@ TEST_F(SampledProgramTest, HasTheKernelsOfItsGraphs) {
   }
 }
 
+/// Where the last idle sample before a launch ends.
+constexpr std::uint64_t kBeforeAlone = kBegan - 50'000;
+
 /// Samples of 0.1 ms: half of one, or of `busy` of them, has a launch of so many blocks to itself, whose warps fill a quarter of the SMs.
 std::vector<SmSample> samples_alone(double blocks, int busy = 1) {
   constexpr std::uint64_t kInterval = 100'000;
@@ -391,17 +394,16 @@ std::vector<SmSample> samples_alone(double blocks, int busy = 1) {
   const auto add = [&](std::uint64_t start_ns, double launched, double cycles) {
     samples.push_back({start_ns, start_ns + kInterval, launched, 16 * cycles, cycles, cycles / 132, 100'000});
   };
-  const std::uint64_t first = kBegan - static_cast<std::uint64_t>(busy) * kInterval;
-  add(first - 2 * kInterval, 1000, 132 * 99'000);
-  add(first - kInterval, 0, 0);
-  for (int i = 0; i < busy; ++i)
-    add(first + static_cast<std::uint64_t>(i) * kInterval, i == 0 ? blocks : 0, 132 * 50'000);
-  add(kBegan, 0, 0);
+  const auto add_next = [&](double launched, double cycles) { add(samples.back().end_ns, launched, cycles); };
+  add(kBeforeAlone - 2 * kInterval, 1000, 132 * 99'000);
+  add_next(0, 0);
+  for (int i = 0; i < busy; ++i) add_next(i == 0 ? blocks : 0, 132 * 50'000);
+  add_next(0, 0);
   return samples;
 }
 
 TEST(SamplesOfALaunchAlone, SayWhatItsCountersWouldHave) {
-  const std::uint64_t before_ns = kBegan - 300'000;
+  const std::uint64_t before_ns = kBeforeAlone;
   const auto counters = counters_alone(samples_alone(66, 3), {132, 64}, before_ns, kBegan);
   ASSERT_TRUE(counters);
   EXPECT_EQ(counters->at(kBlocksLaunched), 66);
@@ -413,21 +415,33 @@ TEST(SamplesOfALaunchAlone, SayWhatItsCountersWouldHave) {
 }
 
 TEST(SamplesOfALaunchAlone, SayNothingWhereTheGpuWasNotIdleBeforeAndAfter) {
-  const std::uint64_t before_ns = kBegan - 100'000;
+  const std::uint64_t before_ns = kBeforeAlone;
+  const std::uint64_t after_ns = kBeforeAlone + 100'000;
   std::vector<SmSample> samples = samples_alone(66);
-  EXPECT_TRUE(counters_alone(samples, {132, 64}, before_ns, kBegan));
-  EXPECT_FALSE(counters_alone(samples, {132, 64}, before_ns - 1, kBegan));
-  EXPECT_FALSE(counters_alone(samples, {132, 64}, before_ns, kBegan + 1));
+  EXPECT_TRUE(counters_alone(samples, {132, 64}, before_ns, after_ns));
+  EXPECT_FALSE(counters_alone(samples, {132, 64}, before_ns - 1, after_ns));
+  EXPECT_FALSE(counters_alone(samples, {132, 64}, before_ns, after_ns + 1));
   EXPECT_FALSE(counters_alone({}, {132, 64}, before_ns, kBegan));
   samples[1].active_cycles = 1;
   EXPECT_FALSE(counters_alone(samples, {132, 64}, before_ns, kBegan));
   samples = samples_alone(66);
   samples.back().active_cycles = 1;
   EXPECT_FALSE(counters_alone(samples, {132, 64}, before_ns, kBegan));
+  // Another's kernel, which began before the samples, ends in the first whole one.
+  samples = samples_alone(66);
+  samples[1].active_cycles = samples[1].warp_cycles = 1000;
+  samples.insert(samples.begin() + 2, samples_alone(66)[1]);
+  for (std::size_t i = 0; i < 2; ++i) {
+    samples[i].start_ns -= 100'000;
+    samples[i].end_ns -= 100'000;
+  }
+  const auto counters = counters_alone(samples, {132, 64}, before_ns, kBegan);
+  ASSERT_TRUE(counters);
+  EXPECT_EQ(counters->at("sm__cycles_active.avg"), 50'000);
   samples = samples_alone(66, 3);
-  EXPECT_TRUE(counters_alone(samples, {132, 64}, before_ns - 200'000, kBegan));
+  EXPECT_TRUE(counters_alone(samples, {132, 64}, before_ns, kBegan));
   samples.erase(samples.end() - 2);
-  EXPECT_FALSE(counters_alone(samples, {132, 64}, before_ns - 200'000, kBegan)) << "one is missing";
+  EXPECT_FALSE(counters_alone(samples, {132, 64}, before_ns, kBegan)) << "one is missing";
   samples.pop_back();
   EXPECT_FALSE(counters_alone(samples, {132, 64}, before_ns, kBegan));
 }
@@ -534,6 +548,42 @@ TEST_F(CountedFirstTest, LaunchesNothingWhileWindowsAreMadeReady) {
   };
   launch_until_sampled([&](int) { counted.launch(66); });
   EXPECT_FALSE(launched_meanwhile) << "kernels wait for it, and their records would have that time";
+}
+
+TEST_F(CountedFirstTest, CountsNothingInANewContextWhileWindowsAreMadeReady) {
+  tracer = make(1, true, Patience(60'000));
+  driver.graphs[handle(0x50)] = {kernel_node(), kernel_node("_Z5otherv")};
+  tracer->graph_instantiated(handle(0x60), handle(0x50));
+  Program contexts{*tracer, gpu};
+  contexts.launch(66, handle(0x10));
+  contexts.launch(66, handle(0x11));  // beside one that is counted
+  tracer->context_destroyed(handle(0x10));
+  const std::size_t before = gpu.count("configure alone");
+  std::atomic<bool> done{false};
+  gpu.while_configuring = [&] {
+    if (done) return;
+    std::thread([&] { contexts.launch(66, handle(0x12)); }).join();
+    EXPECT_EQ(gpu.count("configure alone"), before);
+    done = true;
+  };
+  contexts.launch_graph(handle(0x60), handle(0x11));
+  EXPECT_TRUE(wait_for(Patience(10'000), [&] { return done.load(); }));
+  finish();
+}
+
+TEST_F(CountedFirstTest, HasItsLaunchesWhereCountingFailedBeforeItWasSampled) {
+  gpu.failing_call = "start alone";
+  Program failed{*tracer, gpu};
+  failed.launch(66);
+  EXPECT_TRUE(wait_for(Patience(10'000), [&] {
+    failed.launch(66);
+    return gpu.count("start alone") > 0;
+  }));
+  const int launches = launch_until_sampled([&](int i) { failed.launch(66 + i % 2); });
+  std::int64_t told = 0;
+  for (const Row& row : rows()) told += *row.launches;
+  EXPECT_GE(told, launches);
+  for (const std::string& line : said) EXPECT_THAT(line, Not(HasSubstr("have no record")));
 }
 
 TEST_F(CountedFirstTest, IsCountedWhileItLaunchesSeldom) {

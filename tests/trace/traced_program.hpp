@@ -56,9 +56,9 @@ struct Program {
     call.block = {256, 1, 1};
     make(call);
   }
-  void launch_graph(void* exec) {
+  void launch_graph(void* exec, void* context = handle(0x10)) {
     LaunchCall call;
-    call.context = handle(0x10);
+    call.context = context;
     call.function = exec;
     call.of_graph = true;
     make(call, 1);
