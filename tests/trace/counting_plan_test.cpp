@@ -493,6 +493,21 @@ TEST_F(ContextCounterTest, WaitsForNothingWhileAStreamCaptures) {
   EXPECT_TRUE(counter->usable() || ended.empty()) << "a capture is no reason to give up";
 }
 
+TEST_F(ContextCounterTest, WaitsForALaunchThatIsCountedWhenItIsStopped) {
+  const auto not_known = [] { return std::uint64_t{0}; };
+  ASSERT_TRUE(counter->begin(1, not_known));
+  std::atomic<bool> stopped{false};
+  std::thread process_ends([&] {
+    counter->stop();
+    stopped = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_FALSE(stopped) << "CUPTI is inside a launch";
+  EXPECT_TRUE(counter->end(true));
+  process_ends.join();
+  EXPECT_FALSE(counter->begin(2, not_known));
+}
+
 TEST_F(ContextCounterTest, DoesNotReadALaunchThatTheDriverRefused) {
   ASSERT_TRUE(counter->begin(1, [] { return std::uint64_t{0}; }));
   EXPECT_FALSE(counter->end(false));
