@@ -30,7 +30,7 @@ struct FleetOptions {
 
 /// Files of rows in a folder, by name, those of the question itself aside.
 std::vector<fs::path> earlier_files(const FleetOptions& options) {
-  std::vector<fs::path> files = run_files(options.since);
+  std::vector<fs::path> files = runs_in(options.since).files;
   std::erase_if(files, [&](const fs::path& earlier) {
     return std::ranges::any_of(options.files, [&](const std::string& file) {
       std::error_code error;
