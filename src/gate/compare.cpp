@@ -144,6 +144,22 @@ bool are_simulated(std::span<const RecordedRun> baseline, std::span<const Record
   return kind.simulated();
 }
 
+/// @throws InputError naming the first run of another model than the tolerances'
+void require_gpu_of(const Tolerances& tolerances, std::span<const RecordedRun> runs) {
+  if (tolerances.gpu.empty()) return;
+  for (const RecordedRun& run : runs) {
+    for (const RecordedCase& recorded : run.cases) {
+      const std::string& gpu = recorded.row.gpu;
+      if (gpu.empty() || gpu == tolerances.gpu) continue;
+      throw InputError(
+          "the tolerances are of runs on {}, and {} is of {}: derive some from runs on that "
+          "(--tolerances-from), "
+          "or leave them out",
+          tolerances.gpu, run.source, gpu);
+    }
+  }
+}
+
 std::string sources(std::span<const RecordedRun> runs) {
   const std::string& first = runs.front().source;
   return runs.size() == 1 ? first : fmt::format("{} and {} more", first, runs.size() - 1);
@@ -157,6 +173,8 @@ Comparison compare_runs(std::span<const RecordedRun> baseline, std::span<const R
   const bool known_baseline = has_known_schema(baseline, "baseline", comparison);
   const bool known_candidate = has_known_schema(candidate, "candidate", comparison);
   if (!known_baseline || !known_candidate) return comparison;
+  require_gpu_of(tolerances, baseline);
+  require_gpu_of(tolerances, candidate);
   comparison.simulated = are_simulated(baseline, candidate);
   const GateContext context{tolerances, exact_columns(baseline, candidate, comparison.general), paired};
   note_torn(baseline, "baseline", comparison);
