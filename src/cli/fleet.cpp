@@ -126,8 +126,7 @@ ExitStatus fleet(const FleetOptions& options, Console& console) {
   FleetRows rows;
   const FleetQuestion question = read_question(options, rows);
   find_memory_bound(rows);
-  for (const std::string& file : rows.torn)
-    fmt::print(console.err, "{}: the last line has no end and is left out: its run was stopped\n", file);
+  for (const std::string& file : rows.torn) tell_torn(file, console.err);
   const RankedFleet ranked = rank_fleet(rows, question);
   if (rows.kind.simulated())
     fmt::print(options.format == "json" ? console.err : console.out, "{}\n", kSimulatedLine);

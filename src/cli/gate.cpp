@@ -102,7 +102,8 @@ std::vector<Output> outputs_of(const GateOptions& options) {
     const std::size_t equals = text.find('=');
     const auto format = kGateFormats.find(text.substr(0, equals));
     if (equals == std::string::npos || equals + 1 == text.size() || format == kGateFormats.end()) {
-      throw InputError("--write {}: write it as FORMAT=FILE; the formats are those of --format", text);
+      throw InputError("--write {}: write it as FORMAT=FILE; the formats are {}", text,
+                       fmt::join(std::views::keys(kGateFormats), ", "));
     }
     const fs::path file = text.substr(equals + 1);
     require_writable(options, file, format->first == "json" ? "{" : format->first == "junit" ? "<" : "");

@@ -176,7 +176,8 @@ TEST_F(GateCommand, EndsWith64OnWhatCannotBeRead) {
   refused({baseline}, "");
   refused({}, "nothing to compare");
   refused({baseline, baseline, "--write", "junit"}, "FORMAT=FILE");
-  refused({baseline, baseline, "--write", "xml=" + path("x")}, "FORMAT=FILE");
+  refused({baseline, baseline, "--write", "md=" + path("x")},
+          "FORMAT=FILE; the formats are annotations, bencher, ");
   refused({baseline, baseline, "--format", "xml"}, "xml");
   refused({baseline, baseline, "--write", "junit=" + path("no/folder/x.xml")}, "no/folder is no folder");
   refused({baseline, baseline, "--tolerances", path("none.json")}, "none.json");
