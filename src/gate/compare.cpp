@@ -212,6 +212,26 @@ std::optional<fs::path> of_name(const std::vector<fs::path>& files, const fs::pa
   return found == files.end() ? std::nullopt : std::optional(*found);
 }
 
+/// What is said of folders within the compared ones, whose rows are not compared.
+std::vector<std::string> of_folders(const std::vector<fs::path>& baseline,
+                                    const std::vector<fs::path>& candidate) {
+  std::vector<std::string> messages;
+  for (const fs::path& folder : baseline) {
+    const auto counterpart = of_name(candidate, folder);
+    messages.push_back(
+        counterpart
+            ? fmt::format("{0} and {1} have files of rows, which are not compared: occbench gate {0} {1}",
+                          folder.string(), counterpart->string())
+            : fmt::format("{} has files of rows, and the candidate has no such folder", folder.string()));
+  }
+  for (const fs::path& folder : candidate) {
+    if (!of_name(baseline, folder))
+      messages.push_back(
+          fmt::format("{} has files of rows, and the baseline has no such folder", folder.string()));
+  }
+  return messages;
+}
+
 using FilePairs = std::vector<std::pair<fs::path, fs::path>>;  ///< baseline and candidate
 
 /// Which files are compared. What has no counterpart is said in `general`.
@@ -252,11 +272,9 @@ FilePairs file_pairs(const fs::path& baseline, const fs::path& candidate, std::v
   for (const fs::path& file : one_file ? std::vector<fs::path>() : before.files) {
     if (!of_name(now.files, file)) doubt(Grade::no_verdict, "no candidate: " + lacks(candidate, now, file));
   }
-  for (const FolderOfRuns* side : {&before, &now}) {
-    for (const fs::path& folder : one_file ? std::vector<fs::path>() : side->folders)
-      doubt(Grade::no_verdict, fmt::format("{} has files of rows, which are not compared: name it, and the "
-                                           "folder of its counterparts, to a gate of their own",
-                                           folder.string()));
+  if (!one_file) {
+    for (const std::string& message : of_folders(before.folders, now.folders))
+      doubt(Grade::no_verdict, message);
   }
   if (pairs.empty()) {
     doubt(Grade::no_verdict, fmt::format("nothing was compared: {} and {} share no file of rows",

@@ -235,8 +235,13 @@ TEST_F(GateCommand, RowsInFoldersWithinAFolderAreNotOverlooked) {
   EXPECT_EQ(gate({path("base"), path("new")}), 0);
   write_run("base/h100/deep/01-a", made_up_run(2));
   EXPECT_EQ(gate({path("base"), path("new")}), 2);
-  EXPECT_THAT(out_, HasSubstr("base/h100 has files of rows, which are not compared"));
-  EXPECT_EQ(gate({path("new"), path("base")}), 2) << "nor are those of the candidate";
+  EXPECT_THAT(out_, HasSubstr("base/h100 has files of rows, and the candidate has no such folder"));
+  EXPECT_EQ(gate({path("new"), path("base")}), 2);
+  EXPECT_THAT(out_, HasSubstr("base/h100 has files of rows, and the baseline has no such folder"));
+  EXPECT_EQ(gate({path("base"), path("base")}), 2);
+  const std::string folder = path("base/h100");
+  EXPECT_THAT(out_, HasSubstr(folder + " and " + folder + " have files of rows, which are not compared: " +
+                              "occbench gate " + folder + " " + folder));
   EXPECT_EQ(gate({path("base"), path("new/smoke.csv")}), 0) << "the one file that was asked about";
   write_run("new/smoke", with_regressions(2));
   EXPECT_EQ(gate({path("base"), path("new")}), 1);
