@@ -86,19 +86,24 @@ void add_samples(RecordedRun& run, std::string_view text) {
     std::vector<double>* values = by_name[{sample.experiment, sample.case_name}].of(sample.quantity);
     if (values != nullptr) values->push_back(sample.value);
   }
-  const auto samples_of_case = [&](const RecordedCase& recorded) -> const CaseSamples& {
-    static const CaseSamples kNone;
+  if (by_name.empty()) return;
+  const auto samples_of_case = [&](const RecordedCase& recorded) -> const CaseSamples* {
     const auto found = by_name.find({recorded.row.experiment, recorded.row.case_});
-    return found == by_name.end() ? kNone : found->second;
+    return found == by_name.end() ? nullptr : &found->second;
   };
-  run.has_samples = std::ranges::all_of(
-      run.cases, [&](const RecordedCase& recorded) { return fits(samples_of_case(recorded), recorded.row); });
+  const auto fit = [&](const RecordedCase& recorded) {
+    const CaseSamples* const samples = samples_of_case(recorded);
+    return samples == nullptr || fits(*samples, recorded.row);
+  };
+  run.has_samples = std::ranges::any_of(run.cases, samples_of_case) && std::ranges::all_of(run.cases, fit);
   if (!run.has_samples) {
     run.stray_samples = source;
     return;
   }
-  for (RecordedCase& recorded : run.cases)
-    recorded.achieved_elapsed_spread_points = elapsed_spread(samples_of_case(recorded), recorded.row);
+  for (RecordedCase& recorded : run.cases) {
+    if (const CaseSamples* const samples = samples_of_case(recorded))
+      recorded.achieved_elapsed_spread_points = elapsed_spread(*samples, recorded.row);
+  }
 }
 
 std::string samples_of(const fs::path& file) {

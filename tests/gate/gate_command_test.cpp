@@ -278,6 +278,9 @@ TEST_F(GateCommand, SamplesOfOtherRowsAreLeftOutAndNamed) {
         samples_header() + csv_record(Sample{run.rows[0].experiment, run.rows[0].case_, "time_us", 0, 500}));
   EXPECT_EQ(gate({baseline, candidate}), 1);
   EXPECT_THAT(out_, HasSubstr("b.samples.csv is left out"));
+  write("b.samples.csv", scattering_samples(made_up_row(1)));
+  EXPECT_EQ(gate({baseline, candidate}), 1) << "they are of another case";
+  EXPECT_THAT(out_, HasSubstr("b.samples.csv is left out"));
 }
 
 TEST_F(GateCommand, SamplesOfRecordedRunsAreOfTheirRows) {
