@@ -1,6 +1,7 @@
 #include "cli/command.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <exception>
 #include <filesystem>
 #include <memory>
@@ -26,18 +27,39 @@ std::string what_was_wrong(const CLI::ParseError& error, const CLI::App& parser,
                                                 : fmt::format("there is no command '{}'", arguments.front());
     return fmt::format("{}; there are {}", wrong, fmt::join(mapped(commands(), &Command::name), ", "));
   }
-  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
-    const std::vector<std::string> extra = parser.remaining(true);
-    std::string text = fmt::format("not expected: {}", fmt::join(extra, " "));
-    const std::vector<std::string> known = mapped(parser.get_subcommands().front()->get_options(),
-                                                  [](const CLI::Option* one) { return one->get_name(); });
-    if (extra.front().starts_with("--"))
-      text += fmt::format("; the nearest option is {}", nearest_names(extra.front(), known, 1).front());
-    return text;
-  }
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError))
+    return fmt::format("not expected: {}", fmt::join(parser.remaining(true), " "));
   constexpr std::string_view kUnconverted = "Could not convert: ";
   if (!what.starts_with(kUnconverted)) return what;
   return what.substr(kUnconverted.size()) + " is not a number that this option can take";
+}
+
+/// The first word that begins as an option does, is none of the command's and no option's value.
+/// @returns the message, empty where there is none, or help was asked for
+std::string unknown_option(const CLI::App& command, std::span<const char* const> words) {
+  std::string message;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string_view word = words[i];
+    if (word == "--") break;
+    const bool is_long = word.starts_with("--");
+    const bool is_short =
+        word.size() > 1 && word[0] == '-' && std::isalpha(static_cast<unsigned char>(word[1]));
+    if (!is_long && !is_short) continue;
+    const std::string name(is_long ? word.substr(0, word.find('=')) : word.substr(0, 2));
+    const CLI::Option* const known = command.get_option_no_throw(name);
+    if (known == nullptr && message.empty()) {
+      message = "not expected: " + name;
+      const std::vector<std::string> names =
+          mapped(command.get_options(), [](const CLI::Option* one) { return one->get_name(); });
+      if (is_long) message += "; the nearest option is " + nearest_names(name, names, 1).front();
+    }
+    if (known == nullptr) continue;
+    if (known == command.get_help_ptr()) return "";
+    // As many as CLI11 takes whatever they begin with.
+    if (name == word)
+      i += static_cast<std::size_t>(std::min(known->get_type_size_min(), known->get_items_expected_min()));
+  }
+  return message;
 }
 
 /// The words behind the first --, where the command runs them. CLI11 would take "[1,2]" for two words and "[]" for none.
@@ -119,7 +141,19 @@ ExitStatus parse_and_run(std::span<const char* const> arguments, Console& consol
       status = action(console);
     });
   }
+  const auto refuse = [&](const std::string& what) {
+    fmt::print(console.err, "occbench: {} (occbench --help, or COMMAND --help, lists what there is)\n", what);
+    return ExitStatus::usage;
+  };
   try {
+    const bool is_command =
+        !arguments.empty() && std::ranges::count(commands(), arguments.front(), &Command::name) > 0;
+    const CLI::App& command = is_command ? *parser.get_subcommand(arguments.front()) : parser;
+    // A sweep takes an option that is not its own for an axis.
+    if (is_command && !command.get_allow_extras()) {
+      const std::string wrong = unknown_option(command, arguments.subspan(1));
+      if (!wrong.empty()) return refuse(wrong);
+    }
     // CLI11 takes the last argument first.
     parser.parse(std::vector<std::string>(arguments.rbegin() + std::ssize(words), arguments.rend()));
   } catch (const CLI::ParseError& error) {
@@ -127,9 +161,7 @@ ExitStatus parse_and_run(std::span<const char* const> arguments, Console& consol
       parser.exit(error, console.out, console.err);
       return ExitStatus::done;
     }
-    fmt::print(console.err, "occbench: {} (occbench --help, or COMMAND --help, lists what there is)\n",
-               what_was_wrong(error, parser, arguments));
-    return ExitStatus::usage;
+    return refuse(what_was_wrong(error, parser, arguments));
   }
   return status;
 }
@@ -166,6 +198,10 @@ ExitStatus run_occbench(std::span<const char* const> arguments, Console& console
              "occbench: standard output could not be written (is its disk full, or its reader gone?): what "
              "it was to hold is lost\n");
   return status == ExitStatus::done ? ExitStatus::usage : status;
+}
+
+void tell_torn(const std::filesystem::path& file, std::ostream& err) {
+  fmt::print(err, "{}: the last line has no end and is left out: its run was stopped\n", file.string());
 }
 
 CLI::Option* add_size_option(CLI::App& parser, const std::string& name, std::int64_t& bytes,

@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -38,6 +39,9 @@ std::span<const Command> commands();
 /// The whole of `occbench`: parses, runs one subcommand and turns whatever went wrong into a message and a
 /// status. `arguments` are without the program's name.
 ExitStatus run_occbench(std::span<const char* const> arguments, Console& console);
+
+/// Says that a run was stopped while it wrote the last line of a file, and that this is left out.
+void tell_torn(const std::filesystem::path& file, std::ostream& err);
 
 // One subcommand is one file, one line here and one in the table of commands.cpp.
 Action declare_calc(CLI::App& parser);

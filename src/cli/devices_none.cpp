@@ -1,3 +1,4 @@
+#include <memory>
 
 #include <fmt/ostream.h>
 
@@ -18,8 +19,10 @@ std::vector<GpuHere> gpus_here() {
   return {};
 }
 
-Action declare_devices(CLI::App&) {
-  return [](Console& console) {
+Action declare_devices(CLI::App& parser) {
+  const auto format = std::make_shared<std::string>();
+  add_format(parser, *format, {"table", "csv", "json"});
+  return [format](Console& console) {
     fmt::print(console.err,
                "occbench: {}; `occbench calc --limits --gpu NAME` has the limits of any GPU, and "
                "docs/devices.md says what each is for\n",

@@ -115,7 +115,7 @@ struct ExplainOptions {
   }
 };
 
-std::vector<CaseRecord> all_cases(const ExplainOptions& options) {
+std::vector<CaseRecord> all_cases(const ExplainOptions& options, std::ostream& err) {
   std::vector<std::filesystem::path> files(options.files.begin(), options.files.end());
   if (files.empty()) {
     const std::optional<std::filesystem::path> recorded = recorded_suite();
@@ -127,7 +127,13 @@ std::vector<CaseRecord> all_cases(const ExplainOptions& options) {
   std::vector<CaseRecord> cases;
   SimulatedOrMeasured kind;
   for (const std::filesystem::path& file : files) {
-    for (CaseRecord& each : read_case_records(file)) {
+    bool torn = false;
+    std::vector<CaseRecord> of_file = read_case_records(file, &torn);
+    if (torn) tell_torn(file, err);
+    if (options.files.empty() && !of_file.empty())
+      fmt::print(err, "no FILE is named: these rows are those of the project, {}, of {}\n", file.string(),
+                 of_file.front().provenance.gpu);
+    for (CaseRecord& each : of_file) {
       kind.add(each.times.status ? to_string(*each.times.status) : "", file.string());
       cases.push_back(std::move(each));
     }
@@ -269,7 +275,7 @@ void print_lines(std::span<const CaseRecord> cases, bool simulated, std::ostream
 }
 
 ExitStatus explain_rows(const ExplainOptions& options, Console& console) {
-  const std::vector<CaseRecord> of_files = all_cases(options);
+  const std::vector<CaseRecord> of_files = all_cases(options, console.err);
   std::vector<CaseRecord> cases = counted_cases(of_files, options);
   const bool simulated = std::ranges::any_of(
       cases, [](const CaseRecord& each) { return each.times.status == TimeStatus::simulated; });
@@ -425,11 +431,23 @@ void explain_numbers(const NumbersOption& numbers, bool json, std::ostream& out)
   fmt::print(out, "{}\n", json_text(object));
 }
 
-ExitStatus explain(const ExplainOptions& options, Console& console) {
-  if (!options.numbers.gpu.given()) return explain_rows(options, console);
-  if (!options.files.empty())
-    throw InputError(
-        "--cc describes a launch by numbers, and a FILE has launches of its own: give one of them");
+/// The first option that describes a launch by numbers; empty where none was given.
+std::string number_given(const CLI::App& parser) {
+  for (const CLI::Option* option : parser.get_options()) {
+    if (option->get_group() == kNumbersGroup && option->count() > 0) return option->get_name();
+  }
+  return "";
+}
+
+ExitStatus explain(const ExplainOptions& options, const std::string& number, Console& console) {
+  if (!number.empty() && !options.files.empty())
+    throw InputError("{} describes a launch by numbers, and a FILE has launches of its own: give one of them",
+                     number);
+  if (!options.numbers.gpu.given()) {
+    if (!number.empty())
+      throw InputError("{}: add --gpu or --cc, and the launch; or name a FILE without it", number);
+    return explain_rows(options, console);
+  }
   if (options.format == "csv" || options.format == "lines") {
     throw InputError("--format {} is for rows; a launch by numbers has table or json", options.format);
   }
@@ -458,7 +476,7 @@ Action declare_explain(CLI::App& parser) {
   parser.add_flag_callback(
       "--csv", [options] { options->format = "csv"; }, "the same as --format csv");
   declare_numbers_option(parser, options->numbers);
-  return [options](Console& console) { return explain(*options, console); };
+  return [options, &parser](Console& console) { return explain(*options, number_given(parser), console); };
 }
 
 }  // namespace occbench

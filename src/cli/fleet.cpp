@@ -30,7 +30,7 @@ struct FleetOptions {
 
 /// Files of rows in a folder, by name, those of the question itself aside.
 std::vector<fs::path> earlier_files(const FleetOptions& options) {
-  std::vector<fs::path> files = run_files(options.since);
+  std::vector<fs::path> files = runs_in(options.since).files;
   std::erase_if(files, [&](const fs::path& earlier) {
     return std::ranges::any_of(options.files, [&](const std::string& file) {
       std::error_code error;
@@ -126,8 +126,7 @@ ExitStatus fleet(const FleetOptions& options, Console& console) {
   FleetRows rows;
   const FleetQuestion question = read_question(options, rows);
   find_memory_bound(rows);
-  for (const std::string& file : rows.torn)
-    fmt::print(console.err, "{}: the last line has no end and is left out: its run was stopped\n", file);
+  for (const std::string& file : rows.torn) tell_torn(file, console.err);
   const RankedFleet ranked = rank_fleet(rows, question);
   if (rows.kind.simulated())
     fmt::print(options.format == "json" ? console.err : console.out, "{}\n", kSimulatedLine);

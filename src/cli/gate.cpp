@@ -41,11 +41,30 @@ struct GateOptions {
   bool any_source = false;
 };
 
+/// A candidate that its own tolerances come from can only pass.
+void require_not_the_candidate(const GateOptions& options) {
+  if (options.tolerances_from.empty() || options.runs.empty()) return;
+  const fs::path& given = options.runs[1];
+  for (const fs::path& candidate : fs::is_directory(given) ? runs_in(given).files : std::vector{given}) {
+    for (const std::string& run : options.tolerances_from) {
+      std::error_code is_no_file;
+      if (fs::equivalent(candidate, run, is_no_file) ||
+          (fs::exists(candidate) && read_text(candidate) == read_text(run)))
+        throw InputError(
+            "--tolerances-from: {} is the candidate, and what it differs by would be allowed; name runs of "
+            "the "
+            "baseline's build only",
+            run);
+    }
+  }
+}
+
 Tolerances tolerances_of(const GateOptions& options) {
   if (!options.tolerances_file.empty()) {
     return parse_tolerances(read_text(options.tolerances_file), options.tolerances_file);
   }
   if (options.tolerances_from.empty()) return {};
+  require_not_the_candidate(options);
   return tolerances_from(mapped(options.tolerances_from, read_run));
 }
 
@@ -83,7 +102,8 @@ std::vector<Output> outputs_of(const GateOptions& options) {
     const std::size_t equals = text.find('=');
     const auto format = kGateFormats.find(text.substr(0, equals));
     if (equals == std::string::npos || equals + 1 == text.size() || format == kGateFormats.end()) {
-      throw InputError("--write {}: write it as FORMAT=FILE; the formats are those of --format", text);
+      throw InputError("--write {}: write it as FORMAT=FILE; the formats are {}", text,
+                       fmt::join(std::views::keys(kGateFormats), ", "));
     }
     const fs::path file = text.substr(equals + 1);
     require_writable(options, file, format->first == "json" ? "{" : format->first == "junit" ? "<" : "");
@@ -163,7 +183,7 @@ void declare_tolerances(CLI::App& parser, GateOptions& options) {
       parser
           .add_option(
               "--tolerances", options.tolerances_file,
-              R"(JSON: {"all": {"achieved_pct": {"limit": 1, "spreads": 3}}, "experiments": {"waves": {...}}})")
+              R"(JSON: {"gpu": "NVIDIA H200", "all": {"achieved_pct": {"limit": 1, "spreads": 3}}, "experiments": {"waves": {...}}})")
           ->type_name("FILE");
   add_value(parser, "--tolerances-from", "RUN RUN ...", options.tolerances_from,
             "take the tolerances from runs of one build on one machine: all that follow, up to the "

@@ -73,7 +73,7 @@ Action declare_merge(CLI::App& parser) {
   add_value(parser, "files", "FILE.csv", options->files,
             "files of rows of one schema and the same columns; equal rows are written once")
       ->required();
-  add_value(parser, "-o,--output", "ALL.csv", options->output,
+  add_value(parser, "-o,--output,--out", "ALL.csv", options->output,
             "the file that has all rows; it is written whole or not at all")
       ->required();
   parser.add_flag("--shards", options->shards, "the files are shards of one run: each case once, on any GPU");

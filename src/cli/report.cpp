@@ -38,7 +38,9 @@ void check_files(const ReportOptions& options, Console& console) {
     static_cast<void>(output_target(options.output));
   }
   for (const std::string& file : options.files) {
-    const std::vector<Row> rows = read_rows(file);
+    bool torn = false;
+    const std::vector<Row> rows = read_rows(file, &torn);
+    if (torn) tell_torn(file, console.err);
     if (rows.empty()) {
       throw InputError("{}: there is no row below the names of the columns", file);
     }
@@ -96,7 +98,7 @@ Action declare_report(CLI::App& parser) {
             "files of rows; those of several GPUs or commits are laid over each other")
       ->required();
   CLI::Option* output =
-      add_value(parser, "-o,--output", "FILE.html", options->output, "the page")->capture_default_str();
+      add_value(parser, "-o,--output,--out", "FILE.html", options->output, "the page")->capture_default_str();
   const auto folder = [&](const char* name, std::string& value, const char* meaning) {
     parser.add_option(name, value, meaning)->type_name("FOLDER")->check(CLI::ExistingDirectory);
   };

@@ -82,8 +82,8 @@ void print_list(const Bench& bench, Console& console) {
 /// The programs that are asked, with what they are asked for.
 void choose_program(SweepRequest& request, const CLI::App& parser) {
   if (request.kernel.empty() == request.source.empty())
-    throw InputError(
-        "name a kernel (occbench sweep --help lists them), or give --source FILE.cu --kernel NAME");
+    throw InputError("name a kernel ({}), or give --source FILE.cu --kernel NAME",
+                     fmt::join(mapped(swept_kernels(request.run.benches), &SweptKernel::name), ", "));
   if (request.source.empty() != (parser.count("--kernel") == 0))
     throw InputError("--source FILE.cu and --kernel NAME go together: the file, and the kernel in it");
   if (request.gpu.compute_capability.empty() == request.gpu.sm_count.has_value())

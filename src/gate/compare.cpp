@@ -108,6 +108,14 @@ void note_torn(std::span<const RecordedRun> runs, std::string_view side, Compari
   }
 }
 
+void note_stray_samples(std::span<const RecordedRun> runs, Comparison& into) {
+  for (const RecordedRun& run : runs) {
+    if (run.stray_samples.empty()) continue;
+    into.general.push_back({Grade::note, fmt::format("{} is left out: its samples are not of the rows of {}",
+                                                     run.stray_samples, run.source)});
+  }
+}
+
 /// Whether all rows have this occbench's columns; those of another schema may not even have its case names.
 bool has_known_schema(std::span<const RecordedRun> runs, std::string_view side, Comparison& into) {
   for (const RecordedRun& run : runs) {
@@ -136,6 +144,22 @@ bool are_simulated(std::span<const RecordedRun> baseline, std::span<const Record
   return kind.simulated();
 }
 
+/// @throws InputError naming the first run of another model than the tolerances'
+void require_gpu_of(const Tolerances& tolerances, std::span<const RecordedRun> runs) {
+  if (tolerances.gpu.empty()) return;
+  for (const RecordedRun& run : runs) {
+    for (const RecordedCase& recorded : run.cases) {
+      const std::string& gpu = recorded.row.gpu;
+      if (gpu.empty() || gpu == tolerances.gpu) continue;
+      throw InputError(
+          "the tolerances are of runs on {}, and {} is of {}: derive some from runs on that "
+          "(--tolerances-from), "
+          "or leave them out",
+          tolerances.gpu, run.source, gpu);
+    }
+  }
+}
+
 std::string sources(std::span<const RecordedRun> runs) {
   const std::string& first = runs.front().source;
   return runs.size() == 1 ? first : fmt::format("{} and {} more", first, runs.size() - 1);
@@ -149,10 +173,14 @@ Comparison compare_runs(std::span<const RecordedRun> baseline, std::span<const R
   const bool known_baseline = has_known_schema(baseline, "baseline", comparison);
   const bool known_candidate = has_known_schema(candidate, "candidate", comparison);
   if (!known_baseline || !known_candidate) return comparison;
+  require_gpu_of(tolerances, baseline);
+  require_gpu_of(tolerances, candidate);
   comparison.simulated = are_simulated(baseline, candidate);
   const GateContext context{tolerances, exact_columns(baseline, candidate, comparison.general), paired};
   note_torn(baseline, "baseline", comparison);
   note_torn(candidate, "candidate", comparison);
+  note_stray_samples(baseline, comparison);
+  note_stray_samples(candidate, comparison);
   std::vector<ByKey> before;
   std::vector<ByKey> now;
   for (const RecordedRun& run : baseline) before.push_back(by_key(run));
@@ -184,6 +212,26 @@ std::optional<fs::path> of_name(const std::vector<fs::path>& files, const fs::pa
   return found == files.end() ? std::nullopt : std::optional(*found);
 }
 
+/// What is said of folders within the compared ones, whose rows are not compared.
+std::vector<std::string> of_folders(const std::vector<fs::path>& baseline,
+                                    const std::vector<fs::path>& candidate) {
+  std::vector<std::string> messages;
+  for (const fs::path& folder : baseline) {
+    const auto counterpart = of_name(candidate, folder);
+    messages.push_back(
+        counterpart
+            ? fmt::format("{0} and {1} have files of rows, which are not compared: occbench gate {0} {1}",
+                          folder.string(), counterpart->string())
+            : fmt::format("{} has files of rows, and the candidate has no such folder", folder.string()));
+  }
+  for (const fs::path& folder : candidate) {
+    if (!of_name(baseline, folder))
+      messages.push_back(
+          fmt::format("{} has files of rows, and the baseline has no such folder", folder.string()));
+  }
+  return messages;
+}
+
 using FilePairs = std::vector<std::pair<fs::path, fs::path>>;  ///< baseline and candidate
 
 /// Which files are compared. What has no counterpart is said in `general`.
@@ -200,34 +248,57 @@ FilePairs file_pairs(const fs::path& baseline, const fs::path& candidate, std::v
     throw InputError(
         "{} is a file and {} a folder: name two files, two folders, or a folder and a file of its name",
         baseline.string(), candidate.string());
-  const bool folders = fs::is_directory(baseline) || fs::is_directory(candidate);
-  if (!folders) return {{baseline, candidate}};
-  const auto files_of = [](const fs::path& path) {
-    return fs::is_directory(path) ? run_files(path) : std::vector<fs::path>{path};
+  const bool one_file = !fs::is_directory(candidate);
+  if (one_file && !fs::is_directory(baseline)) return {{baseline, candidate}};
+  const FolderOfRuns before = runs_in(baseline);
+  const FolderOfRuns now = one_file ? FolderOfRuns{.files = {candidate}} : runs_in(candidate);
+  // Of a file that is there, but of something else.
+  const auto lacks = [](const fs::path& folder, const FolderOfRuns& runs, const fs::path& file) {
+    const auto other = of_name(runs.others, file);
+    return other ? fmt::format("{} is no file of rows, and nothing is compared with {}", other->string(),
+                               file.string())
+                 : fmt::format("{} has no {}", folder.string(), file.filename().string());
   };
-  const std::vector<fs::path> before = files_of(baseline);
-  const std::vector<fs::path> now = files_of(candidate);
   FilePairs pairs;
-  for (const fs::path& file : now) {
-    if (const auto counterpart = of_name(before, file)) {
+  for (const fs::path& file : now.files) {
+    if (const auto counterpart = of_name(before.files, file)) {
       pairs.emplace_back(*counterpart, file);
     } else {
-      doubt(before.empty() || !fs::is_directory(candidate) ? Grade::no_verdict : Grade::note,
-            fmt::format("no baseline: {} has no {}", baseline.string(), file.filename().string()));
+      const bool counts = before.files.empty() || one_file || of_name(before.others, file);
+      doubt(counts ? Grade::no_verdict : Grade::note, "no baseline: " + lacks(baseline, before, file));
     }
   }
   // A candidate that is one file is asked about nothing else.
-  for (const fs::path& file : before) {
-    if (fs::is_directory(candidate) && !of_name(now, file)) {
-      doubt(Grade::no_verdict, fmt::format("the candidate {} has no {} with rows", candidate.string(),
-                                           file.filename().string()));
-    }
+  for (const fs::path& file : one_file ? std::vector<fs::path>() : before.files) {
+    if (!of_name(now.files, file)) doubt(Grade::no_verdict, "no candidate: " + lacks(candidate, now, file));
+  }
+  if (!one_file) {
+    for (const std::string& message : of_folders(before.folders, now.folders))
+      doubt(Grade::no_verdict, message);
   }
   if (pairs.empty()) {
     doubt(Grade::no_verdict, fmt::format("nothing was compared: {} and {} share no file of rows",
                                          baseline.string(), candidate.string()));
   }
   return pairs;
+}
+
+/// Whether samples could tell how far its readings scatter.
+bool is_counted(const RecordedRun& run) {
+  return std::ranges::any_of(run.cases, [](const RecordedCase& recorded) {
+    return recorded.row.achieved_elapsed_pct && recorded.row.time_status != "simulated";
+  });
+}
+
+/// Two runs at different times are never alike. What is calculated may be.
+bool is_one_recording(const RecordedRun& baseline, const RecordedRun& candidate) {
+  const auto is_recorded = [](const RecordedCase& recorded) { return !recorded.row.recorded_at.empty(); };
+  return std::ranges::any_of(baseline.cases, is_recorded) &&
+         std::ranges::equal(baseline.cases, candidate.cases, {}, &RecordedCase::row, &RecordedCase::row);
+}
+
+std::string first_and_count(const std::vector<std::string>& names) {
+  return names.size() == 1 ? names.front() : fmt::format("{} and {} more", names.front(), names.size() - 1);
 }
 
 bool worse(const ComparedCase& left, const ComparedCase& right) {
@@ -256,8 +327,18 @@ Comparison compare_paths(const fs::path& baseline, const fs::path& candidate, co
   all.baseline = baseline.string();
   all.candidate = candidate.string();
   const FilePairs pairs = file_pairs(baseline, candidate, all.general);
+  std::vector<std::string> alike;
+  std::vector<std::string> without_samples;
   for (const auto& [before, now] : pairs) {
-    Comparison one = compare(read_run(before), read_run(now), tolerances);
+    const RecordedRun runs[] = {read_run(before), read_run(now)};
+    std::error_code is_no_file;
+    if (fs::equivalent(before, now, is_no_file) || is_one_recording(runs[0], runs[1]))
+      alike.push_back(now.string());
+    for (const RecordedRun& run : runs) {
+      const bool lacks = is_counted(run) && !run.has_samples && run.stray_samples.empty();
+      if (lacks && !std::ranges::count(without_samples, run.source)) without_samples.push_back(run.source);
+    }
+    Comparison one = compare(runs[0], runs[1], tolerances);
     for (ComparedCase& compared : one.cases) {
       if (pairs.size() > 1) compared.file = now.filename().string();
       all.cases.push_back(std::move(compared));
@@ -266,6 +347,15 @@ Comparison compare_paths(const fs::path& baseline, const fs::path& candidate, co
     all.general.insert(all.general.end(), one.general.begin(), one.general.end());
   }
   if (pairs.size() > 1) all.sort_worst_first();
+  if (!alike.empty())
+    all.general.push_back(
+        {Grade::note,
+         fmt::format("baseline and candidate are the same recorded rows, so nothing could differ: {}",
+                     first_and_count(alike))});
+  if (!without_samples.empty() && all.verdict() == Verdict::pass)
+    all.general.push_back({Grade::note, fmt::format("{} without samples: how far readings scatter is taken "
+                                                    "from the rows",
+                                                    first_and_count(without_samples))});
   return all;
 }
 

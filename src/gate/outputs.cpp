@@ -267,6 +267,17 @@ struct Suite {
     ++errors;
   }
 
+  void add_skipped(std::string_view suite, std::string_view name, std::string_view reason) {
+    add(suite, name, fmt::format("<skipped message=\"{}\"/>", xml(reason)));
+    ++skipped;
+  }
+
+  void add(std::string_view suite, const GateFinding& general) {
+    const std::string& said = general.message;
+    if (general.grade == Grade::no_verdict) return add_error(suite, said, said, said);
+    add_skipped(suite, said, said);
+  }
+
   void add(std::string_view suite, const ComparedCase& compared) {
     const std::string said = reason(compared);
     const std::string first = compared.findings.empty() ? "" : compared.findings.front().message;
@@ -276,8 +287,7 @@ struct Suite {
       add(suite, compared.name, element("failure", Verdict::regression, first, said));
       ++failures;
     } else if (compared.not_compared()) {
-      add(suite, compared.name, fmt::format("<skipped message=\"{}\"/>", xml(said)));
-      ++skipped;
+      add_skipped(suite, compared.name, said);
     } else {
       add(suite, compared.name, said.empty() ? "" : fmt::format("<system-out>{}</system-out>", xml(said)));
     }
@@ -301,10 +311,7 @@ std::string comparison_junit(const Comparison& comparison) {
     suites[suite].add(suite, compared);
   }
   // What concerns the runs as a whole is a test too, so that it cannot be overlooked.
-  for (const GateFinding& finding : comparison.general) {
-    if (finding.grade == Grade::no_verdict)
-      suites["gate"].add_error("gate", finding.message, finding.message, finding.message);
-  }
+  for (const GateFinding& finding : comparison.general) suites["gate"].add("gate", finding);
   std::string text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"occbench gate\">\n";
   for (const auto& [name, suite] : suites) {
     text += fmt::format(
@@ -492,8 +499,10 @@ std::string comparison_annotations(const Comparison& comparison) {
     if (++(error ? errors : warnings) >= kMostAnnotations) return;
     text += annotation(error ? "error" : "warning", title, message);
   };
-  for (const GateFinding& finding : comparison.general)
+  for (const GateFinding& finding : comparison.general) {
+    if (finding.grade == Grade::note) text += annotation("notice", "occupancy gate", finding.message);
     annotate(finding.grade, "occupancy gate", finding.message);
+  }
   for (const Group& group : groups_of(comparison)) {
     annotate(group.cases.front()->findings.front().grade,
              fmt::format("occupancy {}: {}", group.label, group.names()), group.reason);

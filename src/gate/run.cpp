@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "files/input.hpp"
+#include "occupancy/input_error.hpp"
+#include "occupancy/limits.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
 #include "record/statistics.hpp"
@@ -21,37 +23,86 @@ bool is_blank(std::string_view text) {
 struct CaseSamples {
   std::vector<double> warp_cycles;     ///< active, all SMs; one a reading
   std::vector<double> longest_cycles;  ///< active cycles of the SM with most
+  std::vector<double> times_us;
 
   std::vector<double>* of(std::string_view quantity) {
     if (quantity == "sm__warps_active.sum") return &warp_cycles;
+    if (quantity == "time_us") return &times_us;
     return quantity == "sm__cycles_active.max" ? &longest_cycles : nullptr;
+  }
+
+  /// Of each reading warp cycles over the longest SM's, to which achieved_elapsed_pct is proportional; none where one is lacking.
+  std::vector<double> ratios() const {
+    std::vector<double> found;
+    if (warp_cycles.size() != longest_cycles.size()) return found;
+    for (std::size_t i = 0; i < warp_cycles.size(); ++i) {
+      found.push_back(warp_cycles[i] / longest_cycles[i]);
+      if (!(found.back() > 0 && std::isfinite(found.back()))) return {};
+    }
+    return found;
   }
 };
 
-/// achieved_elapsed_pct is proportional to warp cycles over the longest SM's.
-Real elapsed_spread(const CaseSamples& samples, const Row& row) {
-  const std::size_t readings = samples.warp_cycles.size();
-  if (!row.achieved_elapsed_pct || readings == 0 || readings != samples.longest_cycles.size()) return {};
-  std::vector<double> ratios;
-  for (std::size_t i = 0; i < readings; ++i) {
-    ratios.push_back(samples.warp_cycles[i] / samples.longest_cycles[i]);
-    if (!(ratios.back() > 0 && std::isfinite(ratios.back()))) return {};
+/// Rows have four decimals.
+constexpr double kMostPointsApart = 0.001;
+/// Of a race only part of the times count.
+constexpr double kMostOfTimeApart = 0.1;
+
+/// Warps that all SMs can hold.
+Real warp_slots(const Row& row) {
+  if (!row.sm_count || row.compute_capability.empty()) return {};
+  try {
+    const Limits* const limits = find_limits(parse_compute_capability(row.compute_capability));
+    return limits == nullptr ? Real() : Real(limits->max_warps_per_sm * static_cast<double>(*row.sm_count));
+  } catch (const InputError&) {
+    return {};
   }
+}
+
+/// Whether a row whose occupancy the samples are used for can be made of them.
+bool fits(const CaseSamples& samples, const Row& row) {
+  if (!row.achieved_elapsed_pct) return true;
+  const std::vector<double> ratios = samples.ratios();
+  if (const Real slots = warp_slots(row); slots && !ratios.empty()) {
+    const double elapsed = 100 * median(ratios) / *slots;
+    if (std::abs(elapsed - *row.achieved_elapsed_pct) > kMostPointsApart) return false;
+  }
+  if (samples.times_us.empty() || !row.time_us) return true;
+  return std::abs(median(samples.times_us) - *row.time_us) <= kMostOfTimeApart * *row.time_us;
+}
+
+Real elapsed_spread(const CaseSamples& samples, const Row& row) {
+  const std::vector<double> ratios = samples.ratios();
+  if (!row.achieved_elapsed_pct || ratios.empty()) return {};
   const Quartiles of_ratios = quartiles(ratios);
   const double spread = std::abs(*row.achieved_elapsed_pct) * of_ratios.range() / of_ratios.median;
   return std::isfinite(spread) ? Real(spread) : Real();
 }
 
 void add_samples(RecordedRun& run, std::string_view text) {
+  const std::string source = samples_path(run.source).string();
   std::map<std::pair<std::string, std::string>, CaseSamples> by_name;
-  for (const Sample& sample : parse_samples(text, samples_path(run.source).string())) {
+  for (const Sample& sample : parse_samples(text, source)) {
     std::vector<double>* values = by_name[{sample.experiment, sample.case_name}].of(sample.quantity);
     if (values != nullptr) values->push_back(sample.value);
   }
-  for (RecordedCase& recorded : run.cases) {
+  if (by_name.empty()) return;
+  const auto samples_of_case = [&](const RecordedCase& recorded) -> const CaseSamples* {
     const auto found = by_name.find({recorded.row.experiment, recorded.row.case_});
-    if (found == by_name.end()) continue;
-    recorded.achieved_elapsed_spread_points = elapsed_spread(found->second, recorded.row);
+    return found == by_name.end() ? nullptr : &found->second;
+  };
+  const auto fit = [&](const RecordedCase& recorded) {
+    const CaseSamples* const samples = samples_of_case(recorded);
+    return samples == nullptr || fits(*samples, recorded.row);
+  };
+  run.has_samples = std::ranges::any_of(run.cases, samples_of_case) && std::ranges::all_of(run.cases, fit);
+  if (!run.has_samples) {
+    run.stray_samples = source;
+    return;
+  }
+  for (RecordedCase& recorded : run.cases) {
+    if (const CaseSamples* const samples = samples_of_case(recorded))
+      recorded.achieved_elapsed_spread_points = elapsed_spread(*samples, recorded.row);
   }
 }
 
@@ -70,6 +121,10 @@ bool begins_like_rows(const fs::path& file) {
   return has_names(text, needed);
 }
 
+bool is_named_like_rows(std::string_view name) {
+  return name.ends_with(".csv") && !name.ends_with(".samples.csv");
+}
+
 }  // namespace
 
 bool RecordedRun::has_column(std::string_view name) const {
@@ -77,7 +132,7 @@ bool RecordedRun::has_column(std::string_view name) const {
 }
 
 RecordedRun parse_run(std::string_view rows, std::string_view samples, std::string_view source) {
-  RecordedRun run{std::string(source), {}, {}, false};
+  RecordedRun run{.source = std::string(source)};
   refuse_other_files(rows, source);
   // Not even a whole first line: the run was stopped before its first case.
   if (is_blank(rows) || rows.find('\n') == std::string_view::npos) {
@@ -94,23 +149,35 @@ RecordedRun parse_run(std::string_view rows, std::string_view samples, std::stri
 }
 
 RecordedRun read_run(const fs::path& file) {
-  return parse_run(read_text(file), samples_of(file), file.string());
+  RecordedRun run = parse_run(read_text(file), samples_of(file), file.string());
+  if (!run.stray_samples.empty()) run.stray_samples = samples_beside(file).string();
+  return run;
 }
 
 std::string name_of_rows(const fs::path& file) {
   return (file.extension() == ".gz" ? file.stem() : file.filename()).string();
 }
 
-std::vector<fs::path> run_files(const fs::path& folder) {
-  std::vector<fs::path> files;
+FolderOfRuns runs_in(const fs::path& folder) {
+  constexpr auto kOptions = fs::directory_options::skip_permission_denied;
+  FolderOfRuns found;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    const fs::path& path = entry.path();
-    const std::string name = name_of_rows(path);
-    const bool of_rows = entry.is_regular_file() && name.ends_with(".csv") && !name.ends_with(".samples.csv");
-    if (of_rows && begins_like_rows(path)) files.push_back(path);
+    const std::string name = name_of_rows(entry.path());
+    if (entry.is_directory()) {
+      const auto is_of_rows = [](const fs::directory_entry& each) {
+        return is_named_like_rows(name_of_rows(each.path())) && each.is_regular_file() &&
+               begins_like_rows(each.path());
+      };
+      const fs::recursive_directory_iterator below(entry.path(), kOptions);
+      if (std::any_of(begin(below), end(below), is_of_rows)) found.folders.push_back(entry.path());
+    } else if (is_named_like_rows(name)) {
+      const bool of_rows = entry.is_regular_file() && begins_like_rows(entry.path());
+      (of_rows ? found.files : found.others).push_back(entry.path());
+    }
   }
-  std::ranges::sort(files);
-  return files;
+  for (std::vector<fs::path>* paths : {&found.files, &found.others, &found.folders})
+    std::ranges::sort(*paths);
+  return found;
 }
 
 }  // namespace occbench

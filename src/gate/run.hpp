@@ -20,9 +20,11 @@ struct RecordedCase {
 /// A recorded file of rows and its samples.
 struct RecordedRun {
   std::string source;
-  std::vector<std::string> columns;  ///< as its first line names them; empty if the file is
-  std::vector<RecordedCase> cases;
+  std::vector<std::string> columns = {};  ///< as its first line names them; empty if the file is
+  std::vector<RecordedCase> cases = {};
   bool torn = false;  ///< the last line has no end: the run was stopped while it wrote
+  bool has_samples = false;
+  std::string stray_samples = "";  ///< a file of samples that are not of these rows, and so left out
 
   bool has_column(std::string_view name) const;
 };
@@ -37,7 +39,13 @@ RecordedRun read_run(const std::filesystem::path& file);
 /// The name of a file of rows, whether gzip compressed it or not.
 std::string name_of_rows(const std::filesystem::path& file);
 
-/// The files of rows in a folder, by name; files of something else and of samples are left out.
-std::vector<std::filesystem::path> run_files(const std::filesystem::path& folder);
+/// What a folder holds, by name; samples, and what is no CSV, are left out.
+struct FolderOfRuns {
+  std::vector<std::filesystem::path> files = {};    ///< of rows
+  std::vector<std::filesystem::path> others = {};   ///< of something else
+  std::vector<std::filesystem::path> folders = {};  ///< with files of rows at any depth
+};
+
+FolderOfRuns runs_in(const std::filesystem::path& folder);
 
 }  // namespace occbench

@@ -35,9 +35,11 @@ class TolerancesReader {
 
   Tolerances read(const Json& root) {
     for (const auto& [key, value] : object(root, "the file").items()) {
-      if (key != "all" && key != "experiments")
-        refuse(fmt::format("unknown key '{}'; there are all and experiments", key));
+      if (key != "all" && key != "experiments" && key != "gpu")
+        refuse(fmt::format("unknown key '{}'; there are all, experiments and gpu", key));
     }
+    if (root.contains("gpu") && !root["gpu"].is_string()) refuse("gpu must be the name of a GPU in quotes");
+    tolerances_.gpu = root.value("gpu", "");
     // First what experiments start from, wherever it stands in the file.
     if (root.contains("all")) read_quantities("", root["all"]);
     if (!root.contains("experiments")) return tolerances_;
@@ -231,6 +233,7 @@ void Tolerances::set(std::string_view experiment, std::string_view quantity, Tol
 
 std::string Tolerances::to_json() const {
   Json root = Json::object();
+  if (!gpu.empty()) root["gpu"] = gpu;
   for (const auto& [experiment, quantities] : given_) {
     Json& scope = experiment.empty() ? root["all"] : root["experiments"][experiment];
     for (const auto& [name, tolerance] : quantities) {
@@ -278,6 +281,9 @@ Tolerances tolerances_from(std::span<const RecordedRun> runs) {
     }
   }
   Tolerances tolerances;
+  for (const RecordedRun& run : runs) {
+    if (tolerances.gpu.empty() && !run.cases.empty()) tolerances.gpu = run.cases.front().row.gpu;
+  }
   bool shared = false;
   std::map<std::pair<std::string, const Quantity*>, double> largest;
   for (const auto& [where, values] : readings) {

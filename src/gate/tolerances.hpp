@@ -71,6 +71,9 @@ class Tolerances {
   /// Whether achieved occupancy that was sampled is compared with counted occupancy. They differ by up to a point or two.
   bool any_source = false;
 
+  /// The GPU model whose runs they were derived from; empty = any.
+  std::string gpu;
+
   /// What was set, as parse_tolerances reads it.
   std::string to_json() const;
 

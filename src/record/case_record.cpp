@@ -382,8 +382,10 @@ std::string place_of(const CaseRecord& record) {
   return record.file.empty() ? name : fmt::format("{}, line {}: {}", record.file.string(), record.line, name);
 }
 
-std::vector<CaseRecord> read_case_records(const std::filesystem::path& file) {
-  const CsvTable table = parse_row_table(read_text(file), file.string());
+std::vector<CaseRecord> read_case_records(const std::filesystem::path& file, bool* torn) {
+  const std::string text = read_text(file);
+  const CsvTable table = parse_row_table(text, file.string());
+  if (torn != nullptr) *torn = table.whole_bytes != text.size();
   std::vector<CaseRecord> records;
   for (const Row& row : rows_of(table, file.string())) {
     const std::size_t line = table.lines[records.size()];

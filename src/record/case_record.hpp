@@ -216,7 +216,8 @@ Row row_of(const CaseRecord& record);
 /// words that it can have, where the value is none of them
 CaseRecord case_record(const Row& row);
 
-/// The cases of a file of rows. @throws InputError naming file and line, as read_rows and case_record do
-std::vector<CaseRecord> read_case_records(const std::filesystem::path& file);
+/// The cases of a file of rows, with `torn` as read_rows has it. @throws InputError naming file and line, as read_rows and
+/// case_record do
+std::vector<CaseRecord> read_case_records(const std::filesystem::path& file, bool* torn = nullptr);
 
 }  // namespace occbench

@@ -318,8 +318,11 @@ std::vector<Row> parse_rows(std::string_view text, std::string_view source) {
   return rows_of(parse_row_table(text, source), source);
 }
 
-std::vector<Row> read_rows(const std::filesystem::path& file) {
-  return parse_rows(read_text(file), file.string());
+std::vector<Row> read_rows(const std::filesystem::path& file, bool* torn) {
+  const std::string text = read_text(file);
+  const CsvTable table = parse_row_table(text, file.string());
+  if (torn != nullptr) *torn = table.whole_bytes != text.size();
+  return rows_of(table, file.string());
 }
 
 std::filesystem::path samples_path(const std::filesystem::path& rows_file) {

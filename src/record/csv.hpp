@@ -48,7 +48,8 @@ std::string csv_record(const Sample& sample);
 /// Reads rows by column name; unknown columns become `extra`. A last line without its end is left out: a run
 /// was stopped while it wrote it. @throws InputError naming file, line and column, also where there are no
 /// names of cases.
-std::vector<Row> read_rows(const std::filesystem::path& file);
+/// @param torn  set to whether there was such a line
+std::vector<Row> read_rows(const std::filesystem::path& file, bool* torn = nullptr);
 std::vector<Row> parse_rows(std::string_view text, std::string_view source);
 /// The first half: the cells, in a text that is a file of rows and of nothing else. Those of schema 2 are converted.
 CsvTable parse_row_table(std::string_view text, std::string_view source);

@@ -111,12 +111,46 @@ TEST(Command, NamesTheWordThatWasWrong) {
   EXPECT_THAT(run_command("").err, HasSubstr("a command is needed; there are run, "));
   EXPECT_THAT(run_command("calc more").err, HasSubstr("not expected: more"));
   EXPECT_THAT(run_command("calc --cc 9.0 --blocksize 256").err,
-              HasSubstr("not expected: --blocksize 256; the nearest option is --block-size"));
+              HasSubstr("not expected: --blocksize; the nearest option is --block-size"));
   for (const char* number : {"many", "12.5", "99999999999"}) {
     EXPECT_THAT(
         run_command({"calc", "--block-size", number}).err,
         HasSubstr(fmt::format("--block-size = '{}' is not a whole number from 0 to 2147483647", number)));
   }
+}
+
+TEST(Command, NamesAnUnknownOptionBeforeAnythingElseThatIsWrong) {
+  const auto names = [](const std::string& words, const std::string& option, const std::string& nearest) {
+    EXPECT_THAT(refusal(words),
+                HasSubstr(fmt::format("not expected: {}{}", option,
+                                      nearest.empty() ? " (" : "; the nearest option is " + nearest)))
+        << words;
+  };
+  names("gate a b --html x", "--html", "--");
+  names("gate a b --tolerance t.json", "--tolerance", "--tolerances");
+  names("gate a b --tolerance=t.json", "--tolerance", "--tolerances");
+  names("gate a b -o x", "-o", "");
+  names("gate a b -ox", "-o", "");
+  names("merge a --ouput b", "--ouput", "--output");
+  names("explain a --fliter waves", "--fliter", "--filter");
+  names("calc --block-size many --cards 1", "--cards", "--");
+}
+
+TEST(Command, TakesAnOutputByOneNameEverywhere) {
+  for (const std::string command : {"merge", "report"})
+    EXPECT_THAT(refusal(command + " /nowhere.csv --out x"), HasSubstr("/nowhere.csv"));
+}
+
+TEST(Command, WithoutAGpuDevicesAreListedInNoFormat) {
+  if (why_no_gpu().empty()) GTEST_SKIP() << "there is a GPU";
+  EXPECT_EQ(run_command("devices --format json").status, ExitStatus::no_verdict);
+}
+
+TEST(Command, TakesNoValueOfAnOptionForAnOption) {
+  EXPECT_THAT(printed("columns --max-size 1K --format csv"), HasSubstr("achieved_pct"));
+  EXPECT_THAT(refusal("explain --profile --lst --filter waves=0.75"), HasSubstr("no device profile '--lst'"));
+  EXPECT_THAT(refusal("calc --cc 9.0 --block-size -5 --registers 32"), HasSubstr("--block-size = '-5'"));
+  EXPECT_THAT(printed("gate --help --html"), HasSubstr("--tolerances-from"));
 }
 
 // Octal, hexadecimal, empty, infinite and too large: each command refuses them, by name, before it does anything.

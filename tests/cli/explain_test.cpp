@@ -348,6 +348,36 @@ TEST_F(Explain, FindsTheRowsOfTheProjectWhereverTheProgramLiesAndIsStarted) {
   EXPECT_THAT(text, HasSubstr("/"));
 }
 
+TEST_F(Explain, SaysThatRowsAreThoseOfTheProjectWhereNoFileIsNamed) {
+  const Outcome outcome = run_command("explain --filter waves=0.75 --top 1");
+  EXPECT_EQ(outcome.status, ExitStatus::done);
+  EXPECT_THAT(outcome.err, testing::ContainsRegex("^no FILE is named: these rows are those of the project, "
+                                                  ".*full.csv, of NVIDIA H200\n"));
+  EXPECT_THAT(run_command({"explain", file_.c_str()}).err, Not(HasSubstr("no FILE")));
+}
+
+TEST_F(Explain, SaysThatATornLastLineIsLeftOut) {
+  std::ofstream(file_, std::ios::app) << "3,2026-03-01T12:00:00Z,012";
+  const Outcome outcome = run_command({"explain", file_.c_str(), "--top", "1"});
+  EXPECT_EQ(outcome.status, ExitStatus::done);
+  EXPECT_THAT(outcome.err, testing::StartsWith(file_ + ": the last line has no end and is left out"));
+  std::ofstream(file_) << csv_header() << "3,2026";
+  for (const char* command : {"explain", "report"})
+    EXPECT_THAT(refusal({command, file_.c_str()}), HasSubstr("rows.csv: the last line has no end"))
+        << command;
+}
+
+TEST_F(Explain, RefusesNumbersOfALaunchBesideAFileAndWithoutAGpu) {
+  for (const char* option : {"--achieved", "--registers", "--grid", "--sm-count"}) {
+    EXPECT_THAT(refusal({"explain", file_.c_str(), option, "50"}),
+                HasSubstr(option +
+                          std::string(" describes a launch by numbers, and a FILE has launches of its own")));
+    EXPECT_THAT(refusal({"explain", option, "50"}), HasSubstr(option + std::string(": add --gpu or --cc")));
+  }
+  EXPECT_THAT(refusal({"explain", file_.c_str(), "--cc", "9.0"}),
+              HasSubstr("--cc describes a launch by numbers"));
+}
+
 TEST_F(Explain, RefusesAFileThatHasNoRowsAndSaysWhatItIs) {
   const std::string per_sm = (folder_ / "waves.per_sm.csv").string();
   std::ofstream(per_sm) << "experiment,case,launch,sm,blocks,achieved_pct\nwaves,a,0,0,4,50\n";

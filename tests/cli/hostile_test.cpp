@@ -115,7 +115,7 @@ TEST_F(Hostile, AnOptionDoesNotSwallowWhatFollowsItsValue) {
 
   EXPECT_NE(shell("\"$OCCBENCH\" gate --write json=x g1.csv g1.csv > out 2> err"), 64) << read("err");
   EXPECT_THAT(read("x"), HasSubstr("\"verdict\""));
-  EXPECT_NE(run_command({"gate", "--tolerances-from", files[0], files[1], "--", files[0], files[0]}).status,
+  EXPECT_NE(run_command({"gate", "--tolerances-from", files[0], files[1], "--", files[0], files[2]}).status,
             ExitStatus::usage);
 }
 

@@ -295,8 +295,10 @@ std::map<std::string, RecordedRun> recorded_runs(const std::string& name) {
   if (std::filesystem::exists(std::string(OCCBENCH_SOURCE_DIR "/tests/data/") + name + ".samples.csv.gz"))
     samples = unpack(name + ".samples.csv.gz");
   std::map<std::string, RecordedRun> runs;
-  for (const auto& [run, rows] : unpack(name + ".csv.gz"))
+  for (const auto& [run, rows] : unpack(name + ".csv.gz")) {
     runs[run] = parse_run(rows, samples[run], run + ".csv");
+    EXPECT_EQ(runs[run].stray_samples, "") << name;
+  }
   return runs;
 }
 

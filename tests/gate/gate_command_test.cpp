@@ -176,7 +176,8 @@ TEST_F(GateCommand, EndsWith64OnWhatCannotBeRead) {
   refused({baseline}, "");
   refused({}, "nothing to compare");
   refused({baseline, baseline, "--write", "junit"}, "FORMAT=FILE");
-  refused({baseline, baseline, "--write", "xml=" + path("x")}, "FORMAT=FILE");
+  refused({baseline, baseline, "--write", "md=" + path("x")},
+          "FORMAT=FILE; the formats are annotations, bencher, ");
   refused({baseline, baseline, "--format", "xml"}, "xml");
   refused({baseline, baseline, "--write", "junit=" + path("no/folder/x.xml")}, "no/folder is no folder");
   refused({baseline, baseline, "--tolerances", path("none.json")}, "none.json");
@@ -228,6 +229,144 @@ TEST_F(GateCommand, AFileThatOneFolderLacksIsNotOverlooked) {
   EXPECT_EQ(gate({path("base"), path("new/full.csv")}), 2) << "no baseline for the file that was asked about";
 }
 
+TEST_F(GateCommand, RowsInFoldersWithinAFolderAreNotOverlooked) {
+  for (const char* folder : {"base", "new"}) write_run(std::string(folder) + "/smoke", made_up_run(2));
+  write("base/notes/readme.txt", "nothing of rows");
+  EXPECT_EQ(gate({path("base"), path("new")}), 0);
+  write_run("base/h100/deep/01-a", made_up_run(2));
+  EXPECT_EQ(gate({path("base"), path("new")}), 2);
+  EXPECT_THAT(out_, HasSubstr("base/h100 has files of rows, and the candidate has no such folder"));
+  EXPECT_EQ(gate({path("new"), path("base")}), 2);
+  EXPECT_THAT(out_, HasSubstr("base/h100 has files of rows, and the baseline has no such folder"));
+  EXPECT_EQ(gate({path("base"), path("base")}), 2);
+  const std::string folder = path("base/h100");
+  EXPECT_THAT(out_, HasSubstr(folder + " and " + folder + " have files of rows, which are not compared: " +
+                              "occbench gate " + folder + " " + folder));
+  EXPECT_EQ(gate({path("base"), path("new/smoke.csv")}), 0) << "the one file that was asked about";
+  write_run("new/smoke", with_regressions(2));
+  EXPECT_EQ(gate({path("base"), path("new")}), 1);
+}
+
+TEST_F(GateCommand, AFileThatIsOfRowsInOnlyOneFolderHasNoVerdict) {
+  const std::string rows = made_up_run(2).rows_text();
+  for (const char* folder : {"base", "new"}) write_run(std::string(folder) + "/smoke", made_up_run(2));
+  write("base/z.csv", "skema" + rows.substr(rows.find(',')));
+  write("new/z.csv", rows);
+  EXPECT_EQ(gate({path("base"), path("new")}), 2);
+  EXPECT_THAT(out_, HasSubstr("base/z.csv is no file of rows"));
+  EXPECT_EQ(gate({path("new"), path("base")}), 2);
+  EXPECT_THAT(out_, HasSubstr("base/z.csv is no file of rows"));
+  EXPECT_EQ(gate({path("base"), path("new/z.csv")}), 2);
+  EXPECT_THAT(out_, HasSubstr("base/z.csv is no file of rows"));
+  fs::remove(folder_ / "base/z.csv");
+  fs::create_symlink("nowhere", folder_ / "base/z.csv");
+  EXPECT_EQ(gate({path("base"), path("new")}), 2) << "a link to nothing";
+}
+
+TEST_F(GateCommand, SamplesOfOtherRowsAreLeftOutAndNamed) {
+  MadeUpRun run = made_up_run(1);
+  run.rows[0].predicted_pct.reset();
+  const std::string baseline = write_run("a", run);
+  *run.rows[0].achieved_elapsed_pct -= 2;
+  const std::string candidate = write_run("b", run);
+  write("a.samples.csv", scattering_samples(run.rows[0]));
+  EXPECT_EQ(gate({baseline, candidate}), 1) << "they are of b";
+  EXPECT_THAT(out_, HasSubstr("a.samples.csv is left out: its samples are not of the rows of "));
+  write("b.samples.csv", scattering_samples(run.rows[0]));
+  EXPECT_EQ(gate({baseline, candidate}), 0);
+  write("b.samples.csv",
+        samples_header() + csv_record(Sample{run.rows[0].experiment, run.rows[0].case_, "time_us", 0, 500}));
+  EXPECT_EQ(gate({baseline, candidate}), 1);
+  EXPECT_THAT(out_, HasSubstr("b.samples.csv is left out"));
+  write("b.samples.csv", scattering_samples(made_up_row(1)));
+  EXPECT_EQ(gate({baseline, candidate}), 1) << "they are of another case";
+  EXPECT_THAT(out_, HasSubstr("b.samples.csv is left out"));
+}
+
+TEST_F(GateCommand, SamplesOfRecordedRunsAreOfTheirRows) {
+  int with_samples = 0;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(OCCBENCH_SOURCE_DIR "/results")) {
+    const std::string name = entry.path().filename().string();
+    if (!name.ends_with(".csv") || name.ends_with(".samples.csv")) continue;
+    if (samples_beside(entry.path()).empty()) continue;
+    const RecordedRun run = read_run(entry.path());
+    EXPECT_EQ(run.stray_samples, "") << entry.path();
+    EXPECT_TRUE(run.has_samples) << entry.path();
+    ++with_samples;
+  }
+  EXPECT_GE(with_samples, 14);
+}
+
+TEST_F(GateCommand, APassWithoutSamplesSaysSoOnce) {
+  for (const char* folder : {"base", "new"}) {
+    for (const char* name : {"/a", "/b"}) write_run(folder + std::string(name), made_up_run(2));
+  }
+  EXPECT_EQ(gate({path("base"), path("new")}), 0);
+  const std::string said =
+      "base/a.csv and 3 more without samples: how far readings scatter is taken from the rows";
+  ASSERT_THAT(out_, HasSubstr(said));
+  EXPECT_EQ(out_.find("without samples", out_.find(said) + said.size()), std::string::npos) << out_;
+  write("base/a.samples.csv", scattering_samples(made_up_row(0)));
+  write("base/b.samples.csv", scattering_samples(made_up_row(0)));
+  EXPECT_EQ(gate({path("base/a.csv"), path("base/b.csv")}), 0);
+  EXPECT_THAT(out_, testing::Not(HasSubstr("without samples")));
+}
+
+TEST_F(GateCommand, ACandidateThatIsTheBaselineIsNotedInEveryFormatForPeople) {
+  const std::string a = write_run("folder/a", made_up_run());
+  const std::string copy = write_run("copy/a", made_up_run());
+  for (const char* format : {"table", "markdown", "annotations", "junit", "json"}) {
+    EXPECT_EQ(gate({a, a, "--format", format}), 0) << format;
+    EXPECT_THAT(out_, HasSubstr("so nothing could differ")) << format;
+    EXPECT_EQ(gate({a, copy, "--format", format}), 0) << format;
+    EXPECT_THAT(out_, HasSubstr("so nothing could differ")) << format;
+  }
+  EXPECT_EQ(gate({path("folder"), path("folder")}), 0);
+  EXPECT_THAT(out_, HasSubstr("so nothing could differ"));
+  MadeUpRun later = made_up_run();
+  for (Row& row : later.rows) row.recorded_at = "2026-03-01T12:10:00Z";
+  EXPECT_EQ(gate({a, write_run("later", later)}), 0);
+  EXPECT_THAT(out_, testing::Not(HasSubstr("so nothing could differ")));
+}
+
+TEST_F(GateCommand, TolerancesDoNotComeFromTheCandidate) {
+  const std::string a = write_run("a", made_up_run());
+  const std::string b = write_run("new/b", made_up_run().with([](MadeUpRun& run) { run.slow_down(0, 1.3); }));
+  const std::string other =
+      write_run("c", made_up_run().with([](MadeUpRun& run) { run.slow_down(1, 1.01); }));
+  EXPECT_EQ(gate({a, b, "--tolerances-from", a, other}), 1);
+  fs::copy_file(b, path("copy.csv"));
+  for (const std::string& itself : {b, path("copy.csv")}) {
+    EXPECT_EQ(gate({a, b, "--tolerances-from", a, itself, other}), 64) << itself;
+    EXPECT_THAT(err_, HasSubstr("--tolerances-from: " + itself + " is the candidate"));
+  }
+  fs::create_directories(folder_ / "base");
+  fs::copy_file(a, path("base/b.csv"));
+  EXPECT_EQ(gate({path("base"), path("new"), "--tolerances-from", a, b}), 64);
+}
+
+TEST_F(GateCommand, TolerancesOfOneGpuModelAreNotThoseOfAnother) {
+  const auto on_h100 = [](MadeUpRun run) {
+    for (Row& row : run.rows) row.gpu = "NVIDIA H100";
+    return run;
+  };
+  const std::string a = write_run("a", made_up_run());
+  const std::string b = write_run("b", made_up_run().with([](MadeUpRun& run) { run.slow_down(0, 1.01); }));
+  EXPECT_EQ(gate({"--save-tolerances", path("made.json"), "--tolerances-from", a, b}), 0);
+  EXPECT_EQ(nlohmann::json::parse(read_text(path("made.json"))).at("gpu"), "NVIDIA H200");
+  EXPECT_EQ(gate({a, b, "--tolerances", path("made.json")}), 0);
+  const std::string c = write_run("c", on_h100(made_up_run()));
+  EXPECT_EQ(gate({c, c, "--tolerances", path("made.json")}), 64);
+  EXPECT_THAT(err_, AllOf(HasSubstr("the tolerances are of runs on NVIDIA H200"),
+                          HasSubstr("is of NVIDIA H100"), HasSubstr("--tolerances-from")));
+  EXPECT_EQ(gate({c, c, "--tolerances-from", a, b}), 64);
+  write("old.json", R"({"all": {"achieved_pct": {"limit": 5}}})");
+  EXPECT_EQ(gate({c, c, "--tolerances", path("old.json")}), 0);
+  write("old.json", R"({"gpu": 5})");
+  EXPECT_EQ(gate({c, c, "--tolerances", path("old.json")}), 64);
+  EXPECT_THAT(err_, HasSubstr("gpu must be the name of a GPU"));
+}
+
 TEST_F(GateCommand, WritesNoTwoOutputsIntoOneFileNorOneOverRows) {
   const std::string a = write_run("a", made_up_run());
   const std::string kept = write_run("kept", made_up_run());
@@ -268,6 +407,8 @@ TEST_F(GateCommand, TolerancesComeFromAFileOrFromRuns) {
   }
   const std::string a = write_run("a", made_up_run());
   const std::string b = write_run("b", lower);
+  lower.rows[0].recorded_at = "2026-03-01T12:10:00Z";
+  const std::string c = write_run("c", lower);
   EXPECT_EQ(gate({a, b}), 1);
   write("wide.json", R"({"all": {"achieved_pct": {"limit": 5}, "achieved_elapsed_pct": {"limit": 5},
                                  "achieved_over_theoretical_pct": {"limit": 5},
@@ -275,7 +416,7 @@ TEST_F(GateCommand, TolerancesComeFromAFileOrFromRuns) {
   EXPECT_EQ(gate({a, b, "--tolerances", path("wide.json")}), 0);
   EXPECT_EQ(gate({"--save-tolerances", path("made.json"), "--tolerances-from", a, b, a}), 0);
   EXPECT_EQ(gate({a, b, "--tolerances", path("made.json")}), 0);
-  EXPECT_EQ(gate({a, b, "--tolerances-from", a, b, a}), 0);
+  EXPECT_EQ(gate({a, b, "--tolerances-from", a, c, a}), 0);
   write("broken.json", R"({"all": {"achieved_pct": {"limit": -5}}})");
   EXPECT_EQ(gate({a, b, "--tolerances", path("broken.json")}), 64);
 }

@@ -88,10 +88,13 @@ inline MadeUpRun made_up_run(int cases = 4) {
 /// Samples of a row whose longest SM's cycles, and with them achieved_elapsed_pct, have an interquartile range of 20 / 920.
 inline std::string scattering_samples(const Row& row) {
   std::string samples = samples_header();
+  constexpr double kWarpsPerSm = 64;
+  const double warps = *row.achieved_elapsed_pct / 100 * kWarpsPerSm * static_cast<double>(*row.sm_count);
   for (int reading = 0; reading < 5; ++reading) {
-    samples +=
-        csv_record(Sample{row.experiment, row.case_, "sm__warps_active.sum", reading, 900.0 + 10 * reading});
-    samples += csv_record(Sample{row.experiment, row.case_, "sm__cycles_active.max", reading, 1000});
+    const double longest = 1000;
+    const double warp_cycles = warps * longest * (900.0 + 10 * reading) / 920;
+    samples += csv_record(Sample{row.experiment, row.case_, "sm__warps_active.sum", reading, warp_cycles});
+    samples += csv_record(Sample{row.experiment, row.case_, "sm__cycles_active.max", reading, longest});
   }
   return samples;
 }
