@@ -34,7 +34,7 @@ void check_files(const ReportOptions& options, Console& console) {
   case_filter(options.filter);  // refuses what is no regular expression
   if (options.pictures.empty()) {
     require_not_input(options.output, std::vector<fs::path>(options.files.begin(), options.files.end()));
-    require_not_another_kind(options.output, "<");
+    require_not_another_kind(options.output, kPageBegins);
     static_cast<void>(output_target(options.output));
   }
   for (const std::string& file : options.files) {
