@@ -61,9 +61,15 @@ Merged merge_and_tell(std::span<const std::filesystem::path> files, const std::f
   if (merged.lacks_samples)
     fmt::print(console.err,
                "no samples are written: cases are in several files, and samples do not say of which GPU\n");
-  if (!merged.kept_samples.empty())
-    fmt::print(console.err, "{} was there already, of other rows, and is kept as {}\n",
-               samples_path(out).string(), merged.kept_samples.string());
+  if (!merged.without_samples.empty())
+    fmt::print(console.err, "no samples are written: {} has none beside it{}\n",
+               merged.without_samples.front().string(),
+               merged.without_samples.size() > 1
+                   ? fmt::format(", nor have {} more files", merged.without_samples.size() - 1)
+                   : "");
+  for (const auto& [file, kept_as] : merged.kept_samples)
+    fmt::print(console.err, "{} was there already, of other rows, and is kept as {}\n", file.string(),
+               kept_as.string());
   if (merged.samples) fmt::print(console.out, "samples: {}\n", samples_path(out).string());
   return merged;
 }

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "record/csv.hpp"
+
 namespace occbench {
 
 /// A GPU that lacks cases which another GPU of the same files has.
@@ -29,10 +31,10 @@ struct Merged {
   bool simulated = false;      ///< the rows are
   bool samples = false;        ///< whether samples of all files stand in FILE.samples.csv
   bool lacks_samples = false;  ///< though each file has its own: samples name no GPU
+  std::vector<std::filesystem::path> without_samples;  ///< files that have none, where others do
   std::filesystem::path
       kept_rows;  ///< further name of a FILE that has rows which the merged ones lack; empty if none was lost
-  std::filesystem::path
-      kept_samples;  ///< new name of a FILE.samples.csv of other rows; empty if there was none
+  std::vector<SetAside> kept_samples;  ///< FILE.samples.csv and FILE.samples.csv.gz of other rows
 
   bool whole() const {
     return conflicts == 0 && torn.empty() && gaps.empty();
@@ -47,7 +49,7 @@ enum class MergeOf {
 
 /// Writes the rows of files into one, in the order of the files, and the samples beside them where each case
 /// is in one file only. Memory grows by about 30 bytes a row. `out` is the old file or the new one, whole.
-/// @throws InputError where a file is not of rows, the files' columns or schemas differ, some are simulated, or
+/// @throws InputError where a file is not of rows, none has a row, the files' columns or schemas differ, some are simulated, or
 /// `out` is one of them or of their samples, is being written by another process or cannot be written
 Merged merge_files(std::span<const std::filesystem::path> files, const std::filesystem::path& out,
                    MergeOf of = MergeOf::gpus);
