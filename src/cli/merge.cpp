@@ -10,6 +10,7 @@
 #include "occupancy/text.hpp"
 #include "record/csv.hpp"
 #include "record/simulated.hpp"
+#include "record/stop_signals.hpp"
 
 namespace occbench {
 namespace {
@@ -45,8 +46,12 @@ void print_complaints(const Merged& merged, bool shards, std::ostream& err) {
 }  // namespace
 
 Merged merge_and_tell(std::span<const std::filesystem::path> files, const std::filesystem::path& out,
-                      MergeOf of, Console& console) {
-  Merged merged = merge_files(files, out, of);
+                      MergeOf of, Console& console, const std::function<bool()>& stopped) {
+  Merged merged = merge_files(files, out, of, stopped);
+  if (merged.stopped) {
+    fmt::print(console.err, "interrupted; nothing is written\n");
+    return merged;
+  }
   if (merged.simulated) fmt::print(console.out, "{}\n", kSimulatedLine);
   print_complaints(merged, of == MergeOf::shards, console.err);
   const auto rows = static_cast<long long>(merged.rows);
@@ -84,8 +89,10 @@ Action declare_merge(CLI::App& parser) {
       ->required();
   parser.add_flag("--shards", options->shards, "the files are shards of one run: each case once, on any GPU");
   return [options](Console& console) {
-    const Merged merged = merge_and_tell(options->files, options->output,
-                                         options->shards ? MergeOf::shards : MergeOf::gpus, console);
+    const StopOnSignals stop;
+    const Merged merged =
+        merge_and_tell(options->files, options->output, options->shards ? MergeOf::shards : MergeOf::gpus,
+                       console, stop_asked);
     return merged.whole() ? ExitStatus::done : ExitStatus::no_verdict;
   };
 }

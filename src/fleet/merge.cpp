@@ -60,15 +60,19 @@ bool begins_with(const fs::path& file, const fs::path& other) {
   return std::mismatch(Letters(part), Letters(), Letters(whole), Letters()).first == Letters();
 }
 
+/// Nobody wants the rest.
+struct Stopped {};
+
 class Merge {
  public:
-  Merge(const fs::path& out, MergeOf of) : rows_(out), of_(of) {}
+  Merge(const fs::path& out, MergeOf of, const std::function<bool()>& stopped)
+      : rows_(out), of_(of), stopped_(stopped) {}
 
   void add(const fs::path& file) {
     RowStream stream(file);
     const KeyColumns columns(stream);
     require_same_columns(stream);
-    while (stream.next()) add_row(stream, columns);
+    while (next(stream)) add_row(stream, columns);
     if (stream.torn()) merged_.torn.push_back(stream.source());
     ++file_;
   }
@@ -114,6 +118,11 @@ class Merge {
   }
 
  private:
+  bool next(RowStream& stream) const {
+    if (stopped_()) throw Stopped();
+    return stream.next();
+  }
+
   void require_same_columns(const RowStream& stream) {
     if (header_.empty()) {
       header_ = stream.header();
@@ -214,7 +223,7 @@ class Merge {
       RowStream samples(samples_beside(files[file]));
       const std::size_t experiment = samples.column("experiment");
       const std::size_t name = samples.column("case");
-      while (samples.next()) {
+      while (next(samples)) {
         const std::vector<std::string> cells = samples.cells();
         const auto found = cases_.find(cells[experiment] + "/" + cells[name]);
         if (found != cases_.end() && found->second == file) merged.write(samples.record() + "\n");
@@ -225,6 +234,7 @@ class Merge {
 
   OutputFile rows_;
   MergeOf of_;
+  const std::function<bool()>& stopped_;
   std::string header_;
   std::string schema_;
   std::string first_file_;
@@ -240,13 +250,18 @@ class Merge {
 
 }  // namespace
 
-Merged merge_files(std::span<const fs::path> files, const fs::path& out, MergeOf of) {
+Merged merge_files(std::span<const fs::path> files, const fs::path& out, MergeOf of,
+                   const std::function<bool()>& stopped) try {
   require_not_input(out, files);
   static_cast<void>(output_target(samples_path(out)));  // before the rows are written
   const FileLock lock(out);
-  Merge merge(out, of);
+  Merge merge(out, of, stopped);
   for (const fs::path& file : files) merge.add(file);
   return merge.finish(files, out);
+} catch (const Stopped&) {
+  Merged merged;
+  merged.stopped = true;
+  return merged;
 }
 
 }  // namespace occbench

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@ struct Gap {
 
 /// What came of a merge.
 struct Merged {
+  bool stopped = false;  ///< before it was over: nothing is written
   std::size_t rows = 0;
   std::size_t gpus = 0;
   std::size_t cases = 0;
@@ -37,7 +39,7 @@ struct Merged {
   std::vector<SetAside> kept_samples;  ///< FILE.samples.csv and FILE.samples.csv.gz of other rows
 
   bool whole() const {
-    return conflicts == 0 && torn.empty() && gaps.empty();
+    return !stopped && conflicts == 0 && torn.empty() && gaps.empty();
   }
 };
 
@@ -48,10 +50,11 @@ enum class MergeOf {
 };
 
 /// Writes the rows of files into one, in the order of the files, and the samples beside them where each case
-/// is in one file only. Memory grows by about 30 bytes a row. `out` is the old file or the new one, whole.
+/// is in one file only, unless `stopped` says meanwhile that nobody wants them. Memory grows by about 30 bytes a row. `out` is the old file or the new one, whole.
 /// @throws InputError where a file is not of rows, none has a row, the files' columns or schemas differ, some are simulated, or
 /// `out` is one of them or of their samples, is being written by another process or cannot be written
-Merged merge_files(std::span<const std::filesystem::path> files, const std::filesystem::path& out,
-                   MergeOf of = MergeOf::gpus);
+Merged merge_files(
+    std::span<const std::filesystem::path> files, const std::filesystem::path& out,
+    MergeOf of = MergeOf::gpus, const std::function<bool()>& stopped = [] { return false; });
 
 }  // namespace occbench

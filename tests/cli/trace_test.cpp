@@ -152,6 +152,13 @@ TEST_F(TraceCommandTest, RefusesToWriteRowsOverTheTraceThatItImports) {
   EXPECT_EQ(read_text(trace_), kTorchTrace);
 }
 
+TEST_F(TraceCommandTest, RefusesATimelineInThePlaceOfAFileOfAnotherKind) {
+  EXPECT_THAT(refusal({"trace", "--counters", "sampled", "--timeline", trace_.c_str(), "--out", out_.c_str(),
+                       "--", "true"}),
+              HasSubstr("a file of another kind is there already"));
+  EXPECT_EQ(read_text(trace_), kTorchTrace);
+}
+
 TEST_F(TraceCommandTest, LeavesOtherTracersTheirInjection) {
   const fs::path tool = folder_.path() / "ncu";
   std::ofstream(tool) << "#!/bin/sh\necho \"<$CUDA_INJECTION64_PATH>\" > "

@@ -85,7 +85,7 @@ class WrongInput(InFolder):
                 self.refused(done, "a file of another kind is there already")
                 self.assertEqual(page.read_text(), text)
 
-    def test_a_page_of_occbench_is_replaced_of_before_it_named_its_generator_too(self):
+    def test_a_page_of_occbench_is_replaced_even_one_that_does_not_name_its_generator(self):
         rows = self.file("experiment,case\na,b\n")
         page = self.folder / "page.html"
         for before in ("", '<meta name="generator" content="occbench">\n'):
