@@ -121,7 +121,6 @@ void require_writable_page(const FleetOptions& options) {
   if (!options.since.empty()) std::ranges::move(earlier_files(options), std::back_inserter(inputs));
   require_not_input(options.page, inputs);
   require_not_another_kind(options.page, kPageBegins);
-  static_cast<void>(output_target(options.page));
 }
 
 ExitStatus fleet(const FleetOptions& options, Console& console) {

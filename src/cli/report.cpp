@@ -9,7 +9,6 @@
 
 #include "cli/command.hpp"
 #include "files/input.hpp"
-#include "files/output.hpp"
 #include "orchestrate/installation.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
@@ -35,7 +34,6 @@ void check_files(const ReportOptions& options, Console& console) {
   if (options.pictures.empty()) {
     require_not_input(options.output, std::vector<fs::path>(options.files.begin(), options.files.end()));
     require_not_another_kind(options.output, kPageBegins);
-    static_cast<void>(output_target(options.output));
   }
   for (const std::string& file : options.files) {
     const std::vector<Row> rows = read_rows(file);

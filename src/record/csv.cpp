@@ -349,7 +349,7 @@ std::filesystem::path samples_beside(const std::filesystem::path& rows_file) {
 
 void require_not_another_kind(const std::filesystem::path& output, const std::string& begins) {
   std::error_code missing;
-  if (!std::filesystem::is_regular_file(output, missing)) return;
+  if (!std::filesystem::is_regular_file(output_target(output), missing)) return;
   // A bencher file begins with the name of a case, which may be that of a kernel.
   std::string beginning(std::size_t{1} << 20, '\0');
   std::ifstream file(output, std::ios::binary);

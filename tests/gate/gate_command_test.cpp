@@ -1,4 +1,5 @@
 #include <csignal>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -16,6 +17,7 @@
 #include <nlohmann/json.hpp>
 
 #include "../cli/run_command.hpp"
+#include "files/descriptor.hpp"
 #include "files/input.hpp"
 #include "files/output.hpp"
 #include "gate/outputs.hpp"
@@ -233,6 +235,19 @@ TEST_F(GateCommand, ReplacesOfEachFormatItsOwnOutputAlone) {
     for (int time = 0; time < 2; ++time) EXPECT_EQ(write_to("own"), 1) << format << err_;
     EXPECT_EQ(gate({runs[0], runs[0], "--write", format + "=" + path("own")}), 0) << format << err_;
   }
+}
+
+TEST_F(GateCommand, WritesNothingThroughADescriptor) {
+  const std::string a = write_run("a", made_up_run());
+  write("app.log", "a log\n");
+  const Descriptor log(::open(path("app.log").c_str(), O_WRONLY | O_APPEND));
+  for (const std::string place : {"/dev/fd/", "/proc/self/fd/"}) {
+    const std::string name = place + std::to_string(log.number());
+    EXPECT_EQ(gate({a, a, "--write", "markdown=" + name}), 64);
+    EXPECT_THAT(err_,
+                HasSubstr("cannot write " + name + ": it leads to an open file of a process; name a file"));
+  }
+  EXPECT_EQ(read_text(path("app.log")), "a log\n");
 }
 
 TEST_F(GateCommand, OfNothingComparedAnOutputIsReplacedLater) {
