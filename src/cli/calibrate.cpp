@@ -70,7 +70,6 @@ ExitStatus calibrate_rows(const CalibrateOptions& options, Console& console) {
   if (!options.out.empty() && options.out != "-") {
     require_not_input(options.out, std::vector<fs::path>(options.rows.begin(), options.rows.end()));
     require_not_another_kind(options.out, "name = ");
-    static_cast<void>(output_target(options.out));
   }
   const ToolRun run = read_runs(options.rows);
   const Waiting waiting("fitting the profile");

@@ -101,6 +101,12 @@ CLI::Option* add_value(CLI::App& parser, const std::string& name, const std::str
   return parser.add_option(name, value, meaning)->type_name(type);
 }
 
+/// How pages of `fleet` and `report` begin: by what their templates have first; a regular expression.
+inline constexpr const char* kPageBegins =
+    R"(<!doctype html>\s*<html lang="en">\s*<head>\s*<meta charset="utf-8">\s*(<meta name="generator" content="occbench">|)"
+    R"(<meta http-equiv="Content-Security-Policy" content="default-src 'none'; [^>]*; base-uri 'none'; form-action 'none'">\s*)"
+    R"(<meta name="viewport" content="width=device-width, initial-scale=1">\s*<link rel="icon" href="data:,">))";
+
 /// An option that takes a size.
 CLI::Option* add_size_option(CLI::App& parser, const std::string& name, std::int64_t& bytes,
                              const std::string& meaning);

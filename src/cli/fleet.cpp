@@ -93,7 +93,7 @@ ExitStatus status_of(const FleetRows& rows, const RankedFleet& ranked) {
 }
 
 /// By the Python package, from the lines of JSON. @returns whether there is a page now
-bool draw_page(const std::string& page, const std::string& lines, Console& console) {
+bool draw_page(const std::string& page, const std::string& lines, Console& console) try {
   const std::optional<PythonTools> tools = find_python_tools(console.err);
   if (!tools) return false;
   set_python_path(tools->scripts);
@@ -108,6 +108,9 @@ bool draw_page(const std::string& page, const std::string& lines, Console& conso
   fmt::print(console.err, "{}", read_text(log));
   if (ending != Ending{}) fmt::print(console.err, "no page was drawn ({})\n", to_string(ending));
   return ending == Ending{};
+} catch (const InputError& error) {
+  fmt::print(console.err, "no page was drawn: {}\n", error.what());
+  return false;
 }
 
 /// The page takes the place of no file that is read.
@@ -117,8 +120,7 @@ void require_writable_page(const FleetOptions& options) {
   inputs.insert(inputs.end(), options.baseline.begin(), options.baseline.end());
   if (!options.since.empty()) std::ranges::move(earlier_files(options), std::back_inserter(inputs));
   require_not_input(options.page, inputs);
-  require_not_another_kind(options.page, "<");
-  static_cast<void>(output_target(options.page));
+  require_not_another_kind(options.page, kPageBegins);
 }
 
 ExitStatus fleet(const FleetOptions& options, Console& console) {

@@ -84,10 +84,30 @@ std::vector<fs::path> inputs_of(const GateOptions& options) {
 }
 
 /// Known before minutes are spent on pairs of runs.
-void require_writable(const GateOptions& options, const fs::path& output, std::string_view begins) {
+void require_writable(const GateOptions& options, const fs::path& output, const std::string& begins) {
   require_not_input(output, inputs_of(options));
   require_not_another_kind(output, begins);
-  static_cast<void>(output_target(output));
+}
+
+void require_tolerances(const GateOptions& options) {
+  const fs::path file = options.save_tolerances;
+  if (options.tolerances_from.empty()) {
+    throw InputError(
+        "--save-tolerances {}: it has what --tolerances-from finds; add that and two runs or more of one "
+        "build",
+        file.string());
+  }
+  require_writable(options, file, R"(\{)");
+  std::error_code missing;
+  if (!fs::is_regular_file(file, missing)) return;
+  const std::string text = read_text(file);
+  if (text.find('{') == std::string::npos) return;  // blank
+  try {
+    static_cast<void>(parse_tolerances(text, file.string()));
+  } catch (const InputError& error) {
+    throw InputError("cannot write {}: a file of another kind is there already ({}); name another file",
+                     file.string(), error.what());
+  }
 }
 
 /// A file that an output goes to.
@@ -106,7 +126,7 @@ std::vector<Output> outputs_of(const GateOptions& options) {
                        fmt::join(std::views::keys(kGateFormats), ", "));
     }
     const fs::path file = text.substr(equals + 1);
-    require_writable(options, file, format->first == "json" ? "{" : format->first == "junit" ? "<" : "");
+    require_writable(options, file, format->second.begins);
     if (file.has_parent_path() && !fs::is_directory(file.parent_path()))
       throw InputError("--write {}: {} is no folder", text, file.parent_path().string());
     outputs.push_back({format->first, file});
@@ -152,7 +172,7 @@ void require_apart(const std::vector<Output>& outputs, const fs::path& tolerance
 
 ExitStatus gate(const GateOptions& options, Console& console) {
   const std::vector<Output> outputs = outputs_of(options);
-  if (!options.save_tolerances.empty()) require_writable(options, options.save_tolerances, "{");
+  if (!options.save_tolerances.empty()) require_tolerances(options);
   require_apart(outputs, options.save_tolerances);
   const bool compares = !options.runs.empty() || !options.builds.empty();
   if (!compares && options.save_tolerances.empty()) {
@@ -169,13 +189,25 @@ ExitStatus gate(const GateOptions& options, Console& console) {
   }
 
   const Comparison comparison = compare(options, tolerances, console);
-  save_tolerances();
   const bool is_text = options.format == "table" || options.format == "markdown";  // these say so themselves
   if (comparison.simulated && !is_text) fmt::print(console.err, "{}\n", kSimulatedLine);
   say_unused(tolerances, comparison, console);
-  fmt::print(console.out, "{}", kGateFormats.at(options.format)(comparison));
-  for (const Output& output : outputs) replace_text(output.file, kGateFormats.at(output.format)(comparison));
-  return status_of(comparison.verdict());
+  fmt::print(console.out, "{}", kGateFormats.at(options.format).text(comparison));
+  // Its status is the verdict's whatever becomes of the files.
+  bool written = true;
+  const auto write = [&](const auto& to_file) {
+    try {
+      to_file();
+    } catch (const InputError& error) {
+      fmt::print(console.err, "occbench gate: {}\n", error.what());
+      written = false;
+    }
+  };
+  write(save_tolerances);
+  for (const Output& output : outputs)
+    write([&] { replace_text(output.file, kGateFormats.at(output.format).text(comparison)); });
+  const ExitStatus status = status_of(comparison.verdict());
+  return status == ExitStatus::done && !written ? ExitStatus::usage : status;
 }
 
 void declare_tolerances(CLI::App& parser, GateOptions& options) {
@@ -191,7 +223,7 @@ void declare_tolerances(CLI::App& parser, GateOptions& options) {
       ->expected(2, 1000)
       ->excludes(file);
   add_value(parser, "--save-tolerances", "FILE", options.save_tolerances,
-            "write the tolerances in use, as --tolerances reads them");
+            "write those tolerances, as --tolerances reads them");
 }
 
 void declare_pairs(CLI::App& parser, GateOptions& options, CLI::Option* runs) {

@@ -10,6 +10,7 @@
 #include "occupancy/text.hpp"
 #include "record/csv.hpp"
 #include "record/simulated.hpp"
+#include "record/stop_signals.hpp"
 
 namespace occbench {
 namespace {
@@ -45,8 +46,12 @@ void print_complaints(const Merged& merged, bool shards, std::ostream& err) {
 }  // namespace
 
 Merged merge_and_tell(std::span<const std::filesystem::path> files, const std::filesystem::path& out,
-                      MergeOf of, Console& console) {
-  Merged merged = merge_files(files, out, of);
+                      MergeOf of, Console& console, const std::function<bool()>& stopped) {
+  Merged merged = merge_files(files, out, of, stopped);
+  if (merged.stopped) {
+    fmt::print(console.err, "interrupted; nothing is written\n");
+    return merged;
+  }
   if (merged.simulated) fmt::print(console.out, "{}\n", kSimulatedLine);
   print_complaints(merged, of == MergeOf::shards, console.err);
   const auto rows = static_cast<long long>(merged.rows);
@@ -61,9 +66,15 @@ Merged merge_and_tell(std::span<const std::filesystem::path> files, const std::f
   if (merged.lacks_samples)
     fmt::print(console.err,
                "no samples are written: cases are in several files, and samples do not say of which GPU\n");
-  if (!merged.kept_samples.empty())
-    fmt::print(console.err, "{} was there already, of other rows, and is kept as {}\n",
-               samples_path(out).string(), merged.kept_samples.string());
+  if (!merged.without_samples.empty())
+    fmt::print(console.err, "no samples are written: {} has none beside it{}\n",
+               merged.without_samples.front().string(),
+               merged.without_samples.size() > 1
+                   ? fmt::format(", nor have {} more files", merged.without_samples.size() - 1)
+                   : "");
+  for (const auto& [file, kept_as] : merged.kept_samples)
+    fmt::print(console.err, "{} was there already, of other rows, and is kept as {}\n", file.string(),
+               kept_as.string());
   if (merged.samples) fmt::print(console.out, "samples: {}\n", samples_path(out).string());
   return merged;
 }
@@ -78,8 +89,10 @@ Action declare_merge(CLI::App& parser) {
       ->required();
   parser.add_flag("--shards", options->shards, "the files are shards of one run: each case once, on any GPU");
   return [options](Console& console) {
-    const Merged merged = merge_and_tell(options->files, options->output,
-                                         options->shards ? MergeOf::shards : MergeOf::gpus, console);
+    const StopOnSignals stop;
+    const Merged merged =
+        merge_and_tell(options->files, options->output, options->shards ? MergeOf::shards : MergeOf::gpus,
+                       console, stop_asked);
     return merged.whole() ? ExitStatus::done : ExitStatus::no_verdict;
   };
 }

@@ -9,7 +9,6 @@
 
 #include "cli/command.hpp"
 #include "files/input.hpp"
-#include "files/output.hpp"
 #include "orchestrate/installation.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
@@ -34,8 +33,7 @@ void check_files(const ReportOptions& options, Console& console) {
   case_filter(options.filter);  // refuses what is no regular expression
   if (options.pictures.empty()) {
     require_not_input(options.output, std::vector<fs::path>(options.files.begin(), options.files.end()));
-    require_not_another_kind(options.output, "<");
-    static_cast<void>(output_target(options.output));
+    require_not_another_kind(options.output, kPageBegins);
   }
   for (const std::string& file : options.files) {
     bool torn = false;

@@ -47,8 +47,15 @@ std::optional<DeviceProfile> profile_of(const TraceOptions& options) {
   return options.profile.empty() ? std::nullopt : std::optional(find_profile(options.profile));
 }
 
+/// What becomes of rows that are there.
+enum class Older {
+  kept,     ///< under another name, from when the new ones are whole
+  replaced  ///< they are of the same processes
+};
+
 /// Predictions, provenance, files and the table on the terminal.
-void finish(ProgramTable& table, const fs::path& out, const TraceOptions& options, Console& console) {
+void finish(ProgramTable& table, const fs::path& out, const TraceOptions& options, Older older,
+            Console& console) {
   const std::optional<DeviceProfile> profile = profile_of(options);
   set_clocks(table.cases, table.entries);
   {
@@ -62,7 +69,9 @@ void finish(ProgramTable& table, const fs::path& out, const TraceOptions& option
     record.provenance.commit = build_commit();
     record.provenance.host = host_name();
   }
-  write_program(out, table.cases, table.entries);
+  write_program(out, table.cases, table.entries, [&] {
+    if (older == Older::kept) keep_older_rows(out, console);
+  });
   const auto has_region = [](const ProgramEntry& entry) { return !entry.kernel.region.empty(); };
   if (std::ranges::any_of(table.entries, has_region)) print_regions(table.cases, console.out);
   print_program(table.cases, options.top, console.out);
@@ -94,14 +103,13 @@ ExitStatus import_trace(const TraceOptions& options, const fs::path& out, Consol
     table.entries.erase(table.entries.begin() + static_cast<std::ptrdiff_t>(i));
   }
   if (table.cases.empty()) throw InputError("--kernels {} matches no kernel", options.command.kernels);
-  keep_older_rows(out, console);
-  finish(table, out, options, console);
+  finish(table, out, options, Older::kept, console);
   return ExitStatus::done;
 }
 
 /// What the processes wrote. @returns the files that were read
 std::vector<fs::path> merge_and_report(const std::vector<fs::path>& files, const TraceOptions& options,
-                                       const fs::path& out, Console& console) {
+                                       const fs::path& out, Older older, Console& console) {
   MergedProcesses merged = merged_processes(files, console.err);
   if (merged.entries.empty()) return merged.files;
   ProgramTable table;
@@ -109,7 +117,7 @@ std::vector<fs::path> merge_and_report(const std::vector<fs::path>& files, const
   table.cases = program_cases(table.entries);
   const std::string driver = nvidia_module_version();
   for (CaseRecord& record : table.cases) record.provenance.driver = driver;
-  finish(table, out, options, console);
+  finish(table, out, options, older, console);
   print_windows(merged.windows, console);
   if (!options.command.timeline.empty()) {
     const std::size_t windows = write_timeline(options.command.timeline, merged.files);
@@ -125,17 +133,16 @@ void merge(const TraceOptions& options, const fs::path& out, Console& console) {
     const fs::path of_any = fs::path(out).replace_extension(".PID.entries");
     throw InputError("there is nothing to merge: no {} of a trace --out {}", of_any.string(), out.string());
   }
-  merge_and_report(files, options, out, console);
+  merge_and_report(files, options, out, Older::replaced, console);
 }
 
 /// Rows of an earlier trace that was cut off before they were merged are kept.
 void merge_earlier(const TraceOptions& options, const fs::path& out, Console& console) {
   const std::vector<fs::path> files = process_files(out);
   if (files.empty()) return;
-  keep_older_rows(out, console);
   fmt::print(console.err,
              "occbench trace: an earlier trace was cut off; its processes' files are merged first\n");
-  remove_process_files(merge_and_report(files, options, out, console));
+  remove_process_files(merge_and_report(files, options, out, Older::kept, console));
 }
 
 ExitStatus trace(const TraceOptions& options, Console& console) {
@@ -150,7 +157,6 @@ ExitStatus trace(const TraceOptions& options, Console& console) {
   static_cast<void>(profile_of(options));  // before a command runs for nothing
   const fs::path out = output_file(options.out, "trace");
   make_folder_of(out);
-  static_cast<void>(output_target(out));
   static_cast<void>(output_target(samples_path(out)));
   const FileLock lock(out);
   if (importing) return import_trace(options, out, console);
@@ -166,7 +172,7 @@ ExitStatus trace(const TraceOptions& options, Console& console) {
   const ExitStatus status =
       run_traced(options.command, program_metrics(), out, console, [&] { keep_older_rows(out, console); });
   try {
-    remove_process_files(merge_and_report(process_files(out), options, out, console));
+    remove_process_files(merge_and_report(process_files(out), options, out, Older::replaced, console));
   } catch (const std::exception& error) {
     fmt::print(console.err,
                "occbench trace: {}; the processes' files stay: occbench trace --merge --out {}\n",

@@ -39,6 +39,7 @@ pid_t holder_of(int descriptor, const fs::path& lock) {
 }  // namespace
 
 FileLock::FileLock(const fs::path& file) : path_(file.string() + ".lock") {
+  static_cast<void>(output_target(file));
   while (!take(file)) {
   }
 }

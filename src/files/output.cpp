@@ -1,9 +1,11 @@
 #include "files/output.hpp"
 
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
@@ -41,12 +43,51 @@ void sync_folder(const fs::path& folder) {
   if (descriptor.is_open()) ::fsync(descriptor.number());
 }
 
+/// Of this machine's temporary files: another may share the folder without the locks.
+std::string temporary_prefix() {
+  std::array<char, 256> host{};
+  static_cast<void>(::gethostname(host.data(), host.size() - 1));
+  return fmt::format(".occbench-{}-", host.data());
+}
+
+bool is_temporary(std::string_view name, std::string_view prefix) {
+  if (!name.starts_with(prefix)) return false;
+  const std::string_view numbers = name.substr(prefix.size());
+  const std::size_t dash = numbers.find('-');
+  return dash != 0 && dash != std::string_view::npos && dash + 1 < numbers.size() &&
+         numbers.find_first_not_of("0123456789", dash + 1) == std::string_view::npos &&
+         numbers.find_first_not_of("0123456789") == dash;
+}
+
+/// A file's lock goes with the process that writes it, however that ends.
+bool lock(const Descriptor& descriptor) {
+  return ::flock(descriptor.number(), LOCK_EX | LOCK_NB) == 0;
+}
+
+/// What processes of this machine that are no more have left in a folder.
+void remove_left_behind(const fs::path& folder) {
+  const std::string prefix = temporary_prefix();
+  std::error_code ignored;
+  for (fs::directory_iterator entry(folder, ignored), end; !ignored && entry != end;
+       entry.increment(ignored)) {
+    if (!is_temporary(entry->path().filename().string(), prefix)) continue;
+    const Descriptor file(::open(entry->path().c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (file.is_open() && lock(file)) ::unlink(entry->path().c_str());
+  }
+}
+
 /// A new file in the folder, of a name that no other process has. @returns its descriptor, none and errno if there can be none
 Descriptor open_temporary(const fs::path& folder, fs::path& name) {
   for (int number = 0;; ++number) {
-    name = folder / fmt::format(".occbench-{}-{}", ::getpid(), number);
+    name = folder / fmt::format("{}{}-{}", temporary_prefix(), ::getpid(), number);
     Descriptor descriptor(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-    if (descriptor.is_open() || errno != EEXIST) return descriptor;
+    if (!descriptor.is_open() && errno == EEXIST) continue;
+    if (!descriptor.is_open()) return descriptor;
+    // Between the two, another process may have taken it for one that was left behind.
+    const bool held_by_another = !lock(descriptor) && errno == EWOULDBLOCK;
+    struct stat found {};
+    if (!held_by_another && ::fstat(descriptor.number(), &found) == 0 && found.st_nlink > 0)
+      return descriptor;
   }
 }
 
@@ -69,8 +110,15 @@ void make_folder_of(const std::filesystem::path& file) {
 
 fs::path output_target(const fs::path& file) {
   if (!file.has_filename()) cannot_write(file, "it names no file");
+  if (file.extension() == ".gz")
+    cannot_write(file, fmt::format("nothing is compressed; name {}, then gzip it",
+                                   fs::path(file).replace_extension().string()));
   fs::path target = file;
   for (int links = 0; links <= kMostLinks; ++links) {
+    // What links there lead to is not what their text says.
+    std::error_code unknown;
+    if (fs::weakly_canonical(target.parent_path(), unknown).string().starts_with("/proc/"))
+      cannot_write(file, "it leads to an open file of a process; name a file");
     struct stat found {};
     if (::lstat(target.c_str(), &found) != 0) {
       if (errno != ENOENT) cannot_write(file, std::strerror(errno));
@@ -89,8 +137,10 @@ fs::path output_target(const fs::path& file) {
   cannot_write(file, std::strerror(ELOOP));
 }
 
-OutputFile::OutputFile(const fs::path& file) : file_(file), target_(output_target(file)) {
+OutputFile::OutputFile(const fs::path& file, WrittenTo written)
+    : file_(file), target_(output_target(file)), written_(written) {
   const fs::path folder = target_.has_parent_path() ? target_.parent_path() : fs::path(".");
+  if (written_ == WrittenTo::disk) remove_left_behind(folder);
   descriptor_ = open_temporary(folder, temporary_);
   if (!descriptor_.is_open()) cannot_write(file_, std::strerror(errno));
   struct stat old {};
@@ -112,27 +162,29 @@ void OutputFile::flush() {
   waiting_.clear();
 }
 
-void OutputFile::complete(WrittenTo written) {
-  if (!descriptor_.is_open()) return;
+void OutputFile::complete() {
+  if (locked_.is_open()) return;
   flush();
-  if (written == WrittenTo::disk && ::fsync(descriptor_.number()) != 0)
+  if (written_ == WrittenTo::disk && ::fsync(descriptor_.number()) != 0)
     cannot_write(file_, std::strerror(errno));
+  locked_ = Descriptor(::fcntl(descriptor_.number(), F_DUPFD_CLOEXEC, 0));
+  if (!locked_.is_open()) cannot_write(file_, std::strerror(errno));
   // Over a network a full disk is told of here.
   if (!descriptor_.close()) cannot_write(file_, std::strerror(errno));
 }
 
-void OutputFile::keep(WrittenTo written) {
-  complete(written);
+void OutputFile::keep() {
+  complete();
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) cannot_write(file_, std::strerror(errno));
   const fs::path folder = temporary_.parent_path();
   temporary_.clear();
-  if (written == WrittenTo::disk) sync_folder(folder);
+  if (written_ == WrittenTo::disk) sync_folder(folder);
 }
 
 void replace_text(const fs::path& file, std::string_view text, WrittenTo written) {
-  OutputFile output(file);
+  OutputFile output(file, written);
   output.write(text);
-  output.keep(written);
+  output.keep();
 }
 
 bool create_text(const fs::path& file, std::string_view text) {

@@ -15,7 +15,8 @@ namespace fs = std::filesystem;
 bool write_all(int descriptor, std::string_view text);
 
 /// Where a write to `file` ends: at a regular file or a free name, through the symbolic links that lead there.
-/// @throws InputError if that is a folder, a device, a FIFO or a socket, or the links lead nowhere
+/// @throws InputError if that is a folder, a device, a FIFO, a socket or an open file of a process (/dev/stdout), the links lead
+/// nowhere, or the name is that of a compressed file
 std::filesystem::path output_target(const std::filesystem::path& file);
 
 /// The folder that a file will lie in, where it can be made; writing the file says more where not.
@@ -29,11 +30,11 @@ enum class WrittenTo {
 
 /// A file that takes its name when it is whole: until then the old one stands there, and afterwards the new one, at
 /// every instant. A symbolic link stays and leads to the new file. Its text is kept until then in a file of this process
-/// alone, in the same folder.
+/// alone, in the same folder; if it is killed, the next output there removes that.
 class OutputFile {
  public:
   /// @throws InputError as output_target(), or if the folder cannot be written
-  explicit OutputFile(const std::filesystem::path& file);
+  explicit OutputFile(const std::filesystem::path& file, WrittenTo written = WrittenTo::disk);
   /// Leaves everything as it was, unless keep() was called.
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
@@ -44,18 +45,20 @@ class OutputFile {
 
   /// All of the text is written, and only the name is missing: for files that take their names together.
   /// @throws InputError if the disk is full
-  void complete(WrittenTo written = WrittenTo::disk);
+  void complete();
 
   /// The new file takes its name; complete() is part of it. @throws InputError if the disk is full
-  void keep(WrittenTo written = WrittenTo::disk);
+  void keep();
 
  private:
   void flush();
 
   std::filesystem::path file_;  ///< as it was named
   std::filesystem::path target_;
+  WrittenTo written_;
   std::filesystem::path temporary_;  ///< empty once it is kept
   Descriptor descriptor_;
+  Descriptor locked_;    ///< of the same file, once it is complete
   std::string waiting_;  ///< text that is not handed to the system yet
 };
 

@@ -12,11 +12,12 @@
 #include <unordered_set>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "files/lock.hpp"
 #include "files/output.hpp"
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
 #include "record/row_stream.hpp"
@@ -59,15 +60,19 @@ bool begins_with(const fs::path& file, const fs::path& other) {
   return std::mismatch(Letters(part), Letters(), Letters(whole), Letters()).first == Letters();
 }
 
+/// Nobody wants the rest.
+struct Stopped {};
+
 class Merge {
  public:
-  Merge(const fs::path& out, MergeOf of) : rows_(out), of_(of) {}
+  Merge(const fs::path& out, MergeOf of, const std::function<bool()>& stopped)
+      : rows_(out), of_(of), stopped_(stopped) {}
 
   void add(const fs::path& file) {
     RowStream stream(file);
     const KeyColumns columns(stream);
     require_same_columns(stream);
-    while (stream.next()) add_row(stream, columns);
+    while (next(stream)) add_row(stream, columns);
     if (stream.torn()) merged_.torn.push_back(stream.source());
     ++file_;
   }
@@ -76,11 +81,17 @@ class Merge {
     merged_.gpus = gpus_.size();
     merged_.cases = cases_.size();
     merged_.simulated = kind_.simulated();
+    if (merged_.rows == 0) {
+      throw InputError("{}: there is no row below the names of the columns",
+                       fmt::join(mapped(files, [](const fs::path& file) { return file.string(); }), ", "));
+    }
     for (const auto& [gpu, tally] : gpus_) {
       if (of_ == MergeOf::gpus && tally.cases < cases_.size()) merged_.gaps.push_back(gap_of(gpu, tally));
     }
-    const bool have_samples =
-        std::ranges::all_of(files, [](const fs::path& file) { return !samples_beside(file).empty(); });
+    std::ranges::copy_if(files, std::back_inserter(merged_.without_samples),
+                         [](const fs::path& file) { return samples_beside(file).empty(); });
+    const bool have_samples = merged_.without_samples.empty();
+    if (merged_.without_samples.size() == files.size()) merged_.without_samples.clear();
     merged_.samples = have_samples && !case_in_two_files_;
     merged_.lacks_samples = have_samples && case_in_two_files_;
     std::optional<OutputFile> samples;
@@ -88,23 +99,30 @@ class Merge {
     rows_.complete();
     if (fs::exists(out) && loses_rows(out)) merged_.kept_rows = linked_aside(out);
     // At no instant do samples stand beside other rows than theirs.
-    if (fs::exists(samples_path(out))) merged_.kept_samples = renamed_aside(samples_path(out));
+    for (const fs::path& older : samples_forms(out)) {
+      if (fs::exists(older)) merged_.kept_samples.push_back({older, renamed_aside(older)});
+    }
     try {
       rows_.keep();
     } catch (...) {
       std::error_code ignored;
-      if (!merged_.kept_samples.empty()) fs::rename(merged_.kept_samples, samples_path(out), ignored);
+      for (const auto& [file, kept_as] : merged_.kept_samples) fs::rename(kept_as, file, ignored);
       if (!merged_.kept_rows.empty()) fs::remove(merged_.kept_rows, ignored);
       throw;
     }
     if (samples) samples->keep();
-    if (merged_.samples && !merged_.kept_samples.empty() &&
-        begins_with(samples_path(out), merged_.kept_samples))
-      fs::remove(std::exchange(merged_.kept_samples, fs::path()));
+    std::erase_if(merged_.kept_samples, [&](const SetAside& older) {
+      return merged_.samples && begins_with(samples_path(out), older.kept_as) && fs::remove(older.kept_as);
+    });
     return std::move(merged_);
   }
 
  private:
+  bool next(RowStream& stream) const {
+    if (stopped_()) throw Stopped();
+    return stream.next();
+  }
+
   void require_same_columns(const RowStream& stream) {
     if (header_.empty()) {
       header_ = stream.header();
@@ -205,7 +223,7 @@ class Merge {
       RowStream samples(samples_beside(files[file]));
       const std::size_t experiment = samples.column("experiment");
       const std::size_t name = samples.column("case");
-      while (samples.next()) {
+      while (next(samples)) {
         const std::vector<std::string> cells = samples.cells();
         const auto found = cases_.find(cells[experiment] + "/" + cells[name]);
         if (found != cases_.end() && found->second == file) merged.write(samples.record() + "\n");
@@ -216,6 +234,7 @@ class Merge {
 
   OutputFile rows_;
   MergeOf of_;
+  const std::function<bool()>& stopped_;
   std::string header_;
   std::string schema_;
   std::string first_file_;
@@ -231,13 +250,18 @@ class Merge {
 
 }  // namespace
 
-Merged merge_files(std::span<const fs::path> files, const fs::path& out, MergeOf of) {
+Merged merge_files(std::span<const fs::path> files, const fs::path& out, MergeOf of,
+                   const std::function<bool()>& stopped) try {
   require_not_input(out, files);
   static_cast<void>(output_target(samples_path(out)));  // before the rows are written
   const FileLock lock(out);
-  Merge merge(out, of);
+  Merge merge(out, of, stopped);
   for (const fs::path& file : files) merge.add(file);
   return merge.finish(files, out);
+} catch (const Stopped&) {
+  Merged merged;
+  merged.stopped = true;
+  return merged;
 }
 
 }  // namespace occbench

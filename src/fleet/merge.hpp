@@ -2,9 +2,12 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
+
+#include "record/csv.hpp"
 
 namespace occbench {
 
@@ -18,6 +21,7 @@ struct Gap {
 
 /// What came of a merge.
 struct Merged {
+  bool stopped = false;  ///< before it was over: nothing is written
   std::size_t rows = 0;
   std::size_t gpus = 0;
   std::size_t cases = 0;
@@ -29,13 +33,13 @@ struct Merged {
   bool simulated = false;      ///< the rows are
   bool samples = false;        ///< whether samples of all files stand in FILE.samples.csv
   bool lacks_samples = false;  ///< though each file has its own: samples name no GPU
+  std::vector<std::filesystem::path> without_samples;  ///< files that have none, where others do
   std::filesystem::path
       kept_rows;  ///< further name of a FILE that has rows which the merged ones lack; empty if none was lost
-  std::filesystem::path
-      kept_samples;  ///< new name of a FILE.samples.csv of other rows; empty if there was none
+  std::vector<SetAside> kept_samples;  ///< FILE.samples.csv and FILE.samples.csv.gz of other rows
 
   bool whole() const {
-    return conflicts == 0 && torn.empty() && gaps.empty();
+    return !stopped && conflicts == 0 && torn.empty() && gaps.empty();
   }
 };
 
@@ -46,10 +50,11 @@ enum class MergeOf {
 };
 
 /// Writes the rows of files into one, in the order of the files, and the samples beside them where each case
-/// is in one file only. Memory grows by about 30 bytes a row. `out` is the old file or the new one, whole.
-/// @throws InputError where a file is not of rows, the files' columns or schemas differ, some are simulated, or
+/// is in one file only, unless `stopped` says meanwhile that nobody wants them. Memory grows by about 30 bytes a row. `out` is the old file or the new one, whole.
+/// @throws InputError where a file is not of rows, none has a row, the files' columns or schemas differ, some are simulated, or
 /// `out` is one of them or of their samples, is being written by another process or cannot be written
-Merged merge_files(std::span<const std::filesystem::path> files, const std::filesystem::path& out,
-                   MergeOf of = MergeOf::gpus);
+Merged merge_files(
+    std::span<const std::filesystem::path> files, const std::filesystem::path& out,
+    MergeOf of = MergeOf::gpus, const std::function<bool()>& stopped = [] { return false; });
 
 }  // namespace occbench

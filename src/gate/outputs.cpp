@@ -514,4 +514,26 @@ std::string comparison_annotations(const Comparison& comparison) {
          annotation(command, "occupancy gate", headline(comparison) + ". " + smallest_regression(comparison));
 }
 
+namespace {
+
+const std::string kSimulatedFirst = fmt::format("({}\\s+)?", kSimulatedLine);
+const std::string kName = R"("([^"\\]|\\.)*")";
+const std::string kBenchmarkBegins = R"(\[\s*(\]\s*$|\{\s*"name":\s*)" + kName + R"(,\s*"unit":))";
+
+}  // namespace
+
+const std::map<std::string, GateFormat> kGateFormats = {
+    {"table", {comparison_table, kSimulatedFirst + "baseline   "}},
+    {"markdown", {comparison_markdown, kSimulatedFirst + "## occbench gate: "}},
+    {"annotations", {comparison_annotations, "::(error|warning|notice) title=occupancy "}},
+    {"junit", {comparison_junit, R"(<\?xml [^>]*>\s*<testsuites name="occbench gate">)"}},
+    {"json", {comparison_json, R"(\{\s*"verdict":)"}},
+    {"github-action-benchmark-bigger",
+     {[](const Comparison& comparison) { return comparison_github_action_benchmark(comparison, true); },
+      kBenchmarkBegins}},
+    {"github-action-benchmark-smaller",
+     {[](const Comparison& comparison) { return comparison_github_action_benchmark(comparison, false); },
+      kBenchmarkBegins}},
+    {"bencher", {comparison_bencher, R"(\{\s*(\}\s*$|)" + kName + R"(:\s*\{\s*"\w+":\s*\{\s*"value":))"}}};
+
 }  // namespace occbench

@@ -34,17 +34,12 @@ std::string comparison_github_action_benchmark(const Comparison& comparison, boo
 /// Bencher Metric Format, bencher.dev's adapter `json`.
 std::string comparison_bencher(const Comparison& comparison);
 
+struct GateFormat {
+  std::string (*text)(const Comparison&);
+  std::string begins;  ///< a regular expression
+};
+
 /// All of them by the names of --format and --write.
-inline const std::map<std::string, std::string (*)(const Comparison&)> kGateFormats = {
-    {"table", comparison_table},
-    {"markdown", comparison_markdown},
-    {"annotations", comparison_annotations},
-    {"junit", comparison_junit},
-    {"json", comparison_json},
-    {"github-action-benchmark-bigger",
-     [](const Comparison& comparison) { return comparison_github_action_benchmark(comparison, true); }},
-    {"github-action-benchmark-smaller",
-     [](const Comparison& comparison) { return comparison_github_action_benchmark(comparison, false); }},
-    {"bencher", comparison_bencher}};
+extern const std::map<std::string, GateFormat> kGateFormats;
 
 }  // namespace occbench

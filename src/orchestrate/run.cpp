@@ -342,7 +342,10 @@ fs::path output_file(const std::string& out, const std::string& what) {
   if (out == "-")
     throw InputError(
         "--out -: rows and samples go to files; write --out FILE.csv, and print it when it is there");
-  if (!out.empty()) return out;
+  if (!out.empty()) {
+    static_cast<void>(output_target(out));
+    return out;
+  }
   // Named by the time, so that no run ever replaces another.
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   return fs::path("results") / "local" / fmt::format("{:%Y%m%dT%H%M%SZ}-{}.csv", fmt::gmtime(now), what);

@@ -21,6 +21,7 @@
 #include "occupancy/text.hpp"
 #include "orchestrate/child_process.hpp"
 #include "record/case_filter.hpp"
+#include "record/csv.hpp"
 
 namespace occbench {
 namespace {
@@ -181,7 +182,8 @@ void check(const TraceCommand& command) {
     throw InputError(
         "--timeline shows sampling windows, and --counters '{}' has none: add --counters sampled",
         command.counters);
-  if (!command.timeline.empty()) static_cast<void>(output_target(command.timeline));
+  if (!command.timeline.empty())
+    require_not_another_kind(command.timeline, R"(\{"displayTimeUnit":"ns","traceEvents":)");
   static_cast<void>(checked_kernel_filter(command.kernels));
   const bool is_empty_name = command.only.starts_with('/') || command.only.ends_with('/');
   if (is_empty_name || command.only.find("//") != std::string::npos)

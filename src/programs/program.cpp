@@ -329,7 +329,7 @@ void sort_by_time_saved(std::vector<CaseRecord>& cases) {
 }
 
 void write_program(const std::filesystem::path& file, std::span<const CaseRecord> cases,
-                   std::span<const ProgramEntry> entries) {
+                   std::span<const ProgramEntry> entries, const std::function<void()>& before_replacing) {
   std::string text = csv_header();
   std::string samples = samples_header();
   for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -342,6 +342,7 @@ void write_program(const std::filesystem::path& file, std::span<const CaseRecord
   rows_file.write(text);
   samples_file.complete();
   rows_file.complete();  // a disk that is full leaves the rows and samples of before
+  before_replacing();
   samples_file.keep();
   rows_file.keep();
 }

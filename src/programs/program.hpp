@@ -121,7 +121,8 @@ std::vector<CaseToTell> by_time_saved(std::span<const CaseRecord> cases);
 void sort_by_time_saved(std::vector<CaseRecord>& cases);
 
 /// FILE.csv and FILE.samples.csv. @throws InputError if they cannot be written
+/// @param before_replacing  is called once both are whole and lack only their names
 void write_program(const std::filesystem::path& file, std::span<const CaseRecord> cases,
-                   std::span<const ProgramEntry> entries);
+                   std::span<const ProgramEntry> entries, const std::function<void()>& before_replacing);
 
 }  // namespace occbench

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <fstream>
 #include <unordered_set>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "files/input.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/text.hpp"
+#include "record/case_filter.hpp"
 #include "record/columns.hpp"
 #include "record/row_stream.hpp"
 
@@ -335,22 +337,28 @@ std::filesystem::path race_path(const std::filesystem::path& rows_file) {
   return rows_file.string() + ".race";
 }
 
-std::filesystem::path samples_beside(const std::filesystem::path& rows_file) {
+std::vector<std::filesystem::path> samples_forms(const std::filesystem::path& rows_file) {
   const std::filesystem::path samples = samples_path(rows_file);
-  const std::filesystem::path compressed = samples.string() + ".gz";
-  std::error_code missing;
-  if (std::filesystem::exists(samples, missing)) return samples;
-  return std::filesystem::exists(compressed, missing) ? compressed : std::filesystem::path();
+  return {samples, samples.string() + ".gz"};
 }
 
-void require_not_another_kind(const std::filesystem::path& output, std::string_view begins) {
+std::filesystem::path samples_beside(const std::filesystem::path& rows_file) {
+  for (const std::filesystem::path& samples : samples_forms(rows_file)) {
+    std::error_code missing;
+    if (std::filesystem::exists(samples, missing)) return samples;
+  }
+  return {};
+}
+
+void require_not_another_kind(const std::filesystem::path& output, const std::string& begins) {
   std::error_code missing;
-  if (!std::filesystem::is_regular_file(output, missing)) return;
-  const std::string text = read_text(output);
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string::npos) return;
-  const bool is_of_kind = std::string_view(text).substr(first).starts_with(begins);
-  if (!is_of_kind || has_names(text, {"case"}))
+  if (!std::filesystem::is_regular_file(output_target(output), missing)) return;
+  // A bencher file begins with the name of a case, which may be that of a kernel.
+  std::string beginning(std::size_t{1} << 20, '\0');
+  std::ifstream file(output, std::ios::binary);
+  file.read(beginning.data(), std::ssize(beginning));
+  beginning.resize(static_cast<std::size_t>(file.gcount()));
+  if (!Pattern("^\\s*(" + begins + "|$)").found_in(beginning))
     throw InputError("cannot write {}: a file of another kind is there already; name another file",
                      output.string());
 }

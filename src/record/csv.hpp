@@ -59,13 +59,15 @@ std::vector<Row> rows_of(const CsvTable& table, std::string_view source);
 std::filesystem::path samples_path(const std::filesystem::path& rows_file);
 /// `FILE.csv.race` for `FILE.csv`: what a race that is not over has of cases without a row (harness/fastest.hpp).
 std::filesystem::path race_path(const std::filesystem::path& rows_file);
-/// The samples beside a file of rows, as they are or compressed by gzip. Empty where there are none.
+/// The names that samples beside a file of rows may have: as they are written, and compressed by gzip.
+std::vector<std::filesystem::path> samples_forms(const std::filesystem::path& rows_file);
+/// The first of them that is there. Empty where there are none.
 std::filesystem::path samples_beside(const std::filesystem::path& rows_file);
 /// @throws InputError if `output`, or samples beside it, would take the place of a file that is read or of its samples
 void require_not_input(const std::filesystem::path& output, std::span<const std::filesystem::path> inputs);
-/// @throws InputError if an output that is no file of rows would take the place of one, of samples or of a recording; or, where it says how
-/// its own kind `begins`, of a file that begins otherwise and is not empty
-void require_not_another_kind(const std::filesystem::path& output, std::string_view begins = "");
+/// @param begins  a regular expression: how files of the output's kind begin
+/// @throws InputError as output_target(), and if it would take the place of a file that begins otherwise and is not empty
+void require_not_another_kind(const std::filesystem::path& output, const std::string& begins);
 std::vector<Sample> read_samples(const std::filesystem::path& samples_file);
 std::vector<Sample> parse_samples(std::string_view text, std::string_view source);
 
@@ -75,7 +77,7 @@ struct SetAside {
   std::filesystem::path kept_as;
 };
 
-/// Renames a file of rows that a new run would replace, its samples and what a race has left beside it to `FILE.csv.20261123T113502Z`: by the
+/// Renames a file of rows that a new run would replace, its samples in either form and what a race has left beside it to `FILE.csv.20261123T113502Z`: by the
 /// time of their last change, and with an end that no folder of runs is searched for. A link stays. Files with nothing
 /// below a header are left.
 /// @throws InputError if one cannot be renamed

@@ -109,7 +109,10 @@ fs::path linked_aside(const fs::path& name) {
 std::vector<SetAside> set_aside(const fs::path& rows_file) {
   std::vector<SetAside> kept;
   const fs::path race = race_path(rows_file);
-  for (const fs::path& file : {rows_file, samples_path(rows_file), race, samples_path(race)}) {
+  std::vector<fs::path> files = {rows_file, race, samples_path(race)};
+  const std::vector<fs::path> samples = samples_forms(rows_file);
+  files.insert(files.begin() + 1, samples.begin(), samples.end());
+  for (const fs::path& file : files) {
     std::error_code missing;
     if (!fs::is_regular_file(file, missing)) continue;
     std::ifstream stream(file, std::ios::binary);

@@ -1,8 +1,14 @@
 #include <algorithm>
+#include <csignal>
+#include <fcntl.h>
 #include <filesystem>
+#include <iterator>
 #include <set>
 #include <sstream>
 #include <string>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -13,6 +19,7 @@
 
 #include "cli/device_list.hpp"
 #include "cli/gpu_option.hpp"
+#include "files/descriptor.hpp"
 #include "files/input.hpp"
 #include "files/output.hpp"
 #include "message_of.hpp"
@@ -20,6 +27,7 @@
 #include "occupancy/input_error.hpp"
 #include "orchestrate/child_process.hpp"
 #include "orchestrate/devices.hpp"
+#include "record/columns.hpp"
 #include "record/csv.hpp"
 #include "run_command.hpp"
 
@@ -90,6 +98,30 @@ TEST(Command, NoOutputTakesThePlaceOfAFileOfAnotherKind) {
       EXPECT_THAT(outcome.err, HasSubstr("a file of another kind is there already"));
       EXPECT_EQ(read_text(file), text);
     }
+  }
+}
+
+TEST(Command, AMergeThatIsInterruptedLeavesNothing) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const TemporaryFolder folder;
+    const std::string rows = folder.path() / "rows.csv";
+    ASSERT_EQ(::mkfifo(rows.c_str(), 0600), 0);
+    const pid_t child = ::fork();
+    if (child == 0)
+      ::_exit(static_cast<int>(run_command({"merge", rows, "-o", folder.path() / "all.csv"}).status));
+    Descriptor writer(::open(rows.c_str(), O_WRONLY));
+    ASSERT_TRUE(write_all(writer.number(), csv_header()));
+    ::kill(child, signal);
+    Row row;
+    row.schema = kSchema;
+    row.case_ = "a";
+    ASSERT_TRUE(write_all(writer.number(), csv_record(row)));
+    ASSERT_TRUE(writer.close());
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), static_cast<int>(ExitStatus::no_verdict));
+    EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()), 1);
   }
 }
 

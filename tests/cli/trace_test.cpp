@@ -6,6 +6,9 @@
 #include <span>
 #include <sstream>
 #include <string>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -125,9 +128,34 @@ TEST_F(TraceCommandTest, LeavesRowsWhereTheyAreUntilSomethingRuns) {
   EXPECT_FALSE(fs::exists(out_));
 }
 
+TEST_F(TraceCommandTest, LeavesOlderRowsWhereTheyAreUntilItsOwnAreWhole) {
+  const std::vector<std::string> import = {"trace", "--import", trace_, "--out", out_};
+  ASSERT_EQ(run_command(import).status, ExitStatus::done);
+  const std::string before = read_text(out_);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const rlimit none{0, 0};
+    ::setrlimit(RLIMIT_FSIZE, &none);
+    ::signal(SIGXFSZ, SIG_IGN);
+    ::_exit(run_command(import).status == ExitStatus::usage ? 0 : 1);
+  }
+  int status = 1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(read_text(out_), before);
+  EXPECT_THAT(run_command(import).err, HasSubstr("is kept as"));
+}
+
 TEST_F(TraceCommandTest, RefusesToWriteRowsOverTheTraceThatItImports) {
   EXPECT_THAT(refusal({"trace", "--import", trace_.c_str(), "--out", trace_.c_str()}),
               HasSubstr("is a file that is read; name another file"));
+  EXPECT_EQ(read_text(trace_), kTorchTrace);
+}
+
+TEST_F(TraceCommandTest, RefusesATimelineInThePlaceOfAFileOfAnotherKind) {
+  EXPECT_THAT(refusal({"trace", "--counters", "sampled", "--timeline", trace_.c_str(), "--out", out_.c_str(),
+                       "--", "true"}),
+              HasSubstr("a file of another kind is there already"));
   EXPECT_EQ(read_text(trace_), kTorchTrace);
 }
 

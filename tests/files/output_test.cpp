@@ -2,6 +2,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -17,6 +18,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "files/descriptor.hpp"
 #include "files/input.hpp"
 #include "files/lock.hpp"
 #include "message_of.hpp"
@@ -123,6 +125,60 @@ TEST_F(WritingAFile, ADeviceIsNeitherReplacedNorWrittenTo) {
   if (::mknod(file_.c_str(), S_IFCHR | 0600, ::makedev(1, 3)) != 0)
     GTEST_SKIP() << "mknod is not permitted here";
   expect_refused(folder_.path(), file_, "a device");
+}
+
+TEST_F(WritingAFile, WhatADescriptorLeadsToIsNeitherReplacedNorWrittenTo) {
+  put(file_, "a log\n");
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const Descriptor log(::open(file_.c_str(), O_WRONLY | O_APPEND)), out(ends[0]), in(ends[1]);
+  for (const Descriptor* open : {&log, &in}) {
+    for (const std::string place : {"/dev/fd/", "/proc/self/fd/"}) {
+      const fs::path name = place + std::to_string(open->number());
+      const fs::path link = folder_.path() / "link";
+      fs::create_symlink(name, link);
+      for (const fs::path& through : {name, link}) {
+        const std::string message = message_of([&] { replace_text(through, "new"); });
+        EXPECT_THAT(message, StartsWith("cannot write " + through.string()));
+        EXPECT_THAT(message, HasSubstr("an open file of a process; name a file"));
+      }
+      fs::remove(link);
+    }
+  }
+  EXPECT_EQ(read_text(file_), "a log\n");
+  EXPECT_EQ(names().size(), 1u);
+}
+
+TEST_F(WritingAFile, ANameOfACompressedFileIsRefusedForNothingIsCompressed) {
+  const fs::path file = folder_.path() / "rows.csv.gz";
+  EXPECT_THAT(message_of([&] { replace_text(file, "new"); }), HasSubstr("rows.csv, then gzip it"));
+  EXPECT_FALSE(fs::exists(file));
+}
+
+TEST_F(WritingAFile, WhatAKilledProcessLeftGoesWithTheNextOutputOfItsFolder) {
+  const fs::path other = folder_.path() / "other.csv";
+  OutputFile begun(file_), whole(file_);
+  begun.write("begun");
+  whole.write("whole");
+  whole.complete();
+  const std::size_t before = names().size();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    OutputFile killed(file_);
+    killed.write(std::string(3 << 20, 'x'));
+    ::kill(::getpid(), SIGKILL);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(names().size(), before + 1);
+  const std::vector<std::string> foreign = {".occbench-", ".occbench-host-7", ".occbench-7-diary"};
+  for (const std::string& name : foreign) put(folder_.path() / name, "somebody's");
+  replace_text(other, "new");
+  EXPECT_EQ(names().size(), before + foreign.size() + 1) << "the killed process's file is gone";
+  whole.keep();
+  EXPECT_EQ(read_text(file_), "whole");
+  begun.keep();
+  EXPECT_EQ(read_text(file_), "begun");
 }
 
 TEST_F(WritingAFile, AFolderIsRefused) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -117,6 +118,17 @@ TEST_F(Fleet, SaysSinceWhenAGpuIsOutOfLineAndAgainstWhat) {
   EXPECT_THAT(out_, HasSubstr("since 2026-11-04T00:00:00Z"));
   EXPECT_THAT(out_, HasSubstr("is named from"));
   EXPECT_THAT(out_, HasSubstr("1 of 12 GPUs is out of line"));
+}
+
+TEST_F(Fleet, IsOutOfLineWhateverBecomesOfItsPage) {
+  const std::string file = fleet_file(1, 12, {{6, slow_clock}});
+  ASSERT_EQ(fleet({file}), ExitStatus::regression);
+  const std::string before = environment_variable("TMPDIR");
+  ::setenv("TMPDIR", "/nonexistent", 1);
+  const ExitStatus status = fleet({file, "--page", (folder_.path() / "page.html").string()});
+  before.empty() ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", before.c_str(), 1);
+  EXPECT_EQ(status, ExitStatus::regression) << err_;
+  EXPECT_FALSE(fs::exists(folder_.path() / "page.html"));
 }
 
 TEST_F(Fleet, FollowsASingleGpuByItsOwnPast) {

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <random>
 #include <set>
@@ -20,6 +21,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "files/descriptor.hpp"
 #include "files/input.hpp"
 #include "files/output.hpp"
 #include "fleet_fixture.hpp"
@@ -165,21 +167,60 @@ TEST_F(MergingFiles, KeepsSamplesThatAreNotOfTheRowsItReplaces) {
   const fs::path file = write("1.csv", {row_of("GPU-1", "a", 1)});
   write("all.samples.csv", "somebody's\n");
   Merged merged = merge({file});
-  EXPECT_EQ(read_text(merged.kept_samples), "somebody's\n");
+  EXPECT_EQ(read_text(merged.kept_samples.at(0).kept_as), "somebody's\n");
   EXPECT_FALSE(fs::exists(samples_path(out_)));
 
   write("1.samples.csv", samples_header() + "waves,a,time_us,0,1\n");
   fs::remove(out_);
   write("all.samples.csv", "somebody else's\n");
   merged = merge({file});
-  EXPECT_EQ(read_text(merged.kept_samples), "somebody else's\n");
+  EXPECT_EQ(read_text(merged.kept_samples.at(0).kept_as), "somebody else's\n");
   EXPECT_THAT(read_samples(samples_path(out_)), SizeIs(1));
 
   merged = merge({file});
-  EXPECT_EQ(merged.kept_samples, "") << "all of them stand there again";
+  EXPECT_THAT(merged.kept_samples, IsEmpty()) << "all of them stand there again";
 
   write("all.samples.csv", "of the same rows\n");
-  EXPECT_EQ(read_text(merge({file}).kept_samples), "of the same rows\n");
+  EXPECT_EQ(read_text(merge({file}).kept_samples.at(0).kept_as), "of the same rows\n");
+}
+
+TEST_F(MergingFiles, KeepsCompressedSamplesThatAreNotOfTheRowsItReplaces) {
+  const fs::path file = write("1.csv", {row_of("GPU-1", "a", 1)});
+  const fs::path compressed = write("all.samples.csv.gz", "somebody's\n");
+  const Merged merged = merge({file});
+  ASSERT_THAT(merged.kept_samples, SizeIs(1));
+  EXPECT_EQ(merged.kept_samples[0].file, compressed);
+  EXPECT_EQ(read_text(merged.kept_samples[0].kept_as), "somebody's\n");
+  EXPECT_EQ(samples_beside(out_), "");
+}
+
+TEST_F(MergingFiles, NamesTheFilesThatLackTheSamplesThatOthersHave) {
+  const std::vector<fs::path> files = {write("1.csv", {row_of("GPU-1", "a", 1)}),
+                                       write("2.csv", {row_of("GPU-1", "b", 2)})};
+  EXPECT_THAT(merge(files).without_samples, IsEmpty()) << "there is none to lose";
+  write("1.samples.csv", samples_header());
+  const Merged merged = merge(files);
+  EXPECT_FALSE(merged.samples);
+  EXPECT_THAT(merged.without_samples, ElementsAre(files[1]));
+}
+
+TEST_F(MergingFiles, RefusesFilesWithoutARow) {
+  const fs::path none = write("1.csv", std::vector<Row>());
+  write("all.csv", "what was there\n");
+  EXPECT_THAT(message_of({none, none}), HasSubstr("1.csv: there is no row below the names of the columns"));
+  EXPECT_EQ(read_text(out_), "what was there\n");
+  EXPECT_THAT(merge({write("2.csv", {row_of("GPU-1", "a", 1)}), none}).rows, 1u);
+}
+
+TEST_F(MergingFiles, LeavesNothingBesideADescriptorThatItRefuses) {
+  const fs::path file = write("1.csv", {row_of("GPU-1", "a", 1)});
+  const fs::path log = write("app.log", "a log\n");
+  const Descriptor open(::open(log.c_str(), O_WRONLY | O_APPEND));
+  out_ = folder_.path() / "link";
+  fs::create_symlink(fmt::format("/dev/fd/{}", open.number()), out_);
+  EXPECT_THAT(message_of({file}), HasSubstr("name a file"));
+  EXPECT_EQ(read_text(log), "a log\n");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_.path()), fs::directory_iterator()), 3);
 }
 
 TEST_F(MergingFiles, KeepsAnOlderFileWhoseRowsItWouldLose) {

@@ -23,7 +23,7 @@ const RecordedRun& baseline() {
 }
 
 void write_in_every_format(const Comparison& comparison) {
-  for (const auto& [name, write] : kGateFormats) write(comparison);
+  for (const auto& [name, format] : kGateFormats) format.text(comparison);
 }
 
 }  // namespace

@@ -1,7 +1,13 @@
+#include <csignal>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utility>
 #include <vector>
 #include <zlib.h>
 
@@ -11,8 +17,10 @@
 #include <nlohmann/json.hpp>
 
 #include "../cli/run_command.hpp"
+#include "files/descriptor.hpp"
 #include "files/input.hpp"
 #include "files/output.hpp"
+#include "gate/outputs.hpp"
 #include "made_up_run.hpp"
 
 namespace occbench {
@@ -203,6 +211,102 @@ TEST_F(GateCommand, WritesEveryFormatBesideTheTable) {
   EXPECT_EQ(out_, junit);
 }
 
+TEST_F(GateCommand, ReplacesOfEachFormatItsOwnOutputAlone) {
+  const std::vector<std::string> runs = {write_run("a", made_up_run()), write_run("b", with_regressions(4))};
+  const std::vector<std::string> foreign = {"import os\n",
+                                            "# A project\n",
+                                            "\x7f"
+                                            "ELF\x02\x01\xff",
+                                            "name,value\na,1\n",
+                                            R"({"rate": {"value": 1}, "layers": 3})",
+                                            R"([{"name": "a", "size": 3}])",
+                                            "[1]\n",
+                                            "<?xml version=\"1.0\"?>\n<testsuites name=\"others\"/>\n"};
+  for (const auto& [format, about] : kGateFormats) {
+    const auto write_to = [&](const std::string& name) {
+      return gate({runs[0], runs[1], "--write", format + "=" + path(name)});
+    };
+    for (const std::string& text : foreign) {
+      write("kept", text);
+      EXPECT_EQ(write_to("kept"), 64) << format << text;
+      EXPECT_THAT(err_, HasSubstr("a file of another kind is there already"));
+      EXPECT_EQ(read_text(folder_ / "kept"), text) << format;
+    }
+    write("own", " \n");
+    for (int time = 0; time < 2; ++time) EXPECT_EQ(write_to("own"), 1) << format << err_;
+    EXPECT_EQ(gate({runs[0], runs[0], "--write", format + "=" + path("own")}), 0) << format << err_;
+  }
+}
+
+TEST_F(GateCommand, WritesNothingThroughADescriptor) {
+  const std::string a = write_run("a", made_up_run());
+  write("app.log", "a log\n");
+  const Descriptor log(::open(path("app.log").c_str(), O_WRONLY | O_APPEND));
+  for (const std::string place : {"/dev/fd/", "/proc/self/fd/"}) {
+    const std::string name = place + std::to_string(log.number());
+    EXPECT_EQ(gate({a, a, "--write", "markdown=" + name}), 64);
+    EXPECT_THAT(err_,
+                HasSubstr("cannot write " + name + ": it leads to an open file of a process; name a file"));
+  }
+  EXPECT_EQ(read_text(path("app.log")), "a log\n");
+}
+
+TEST_F(GateCommand, OfNothingComparedAnOutputIsReplacedLater) {
+  const std::string none = write_run("none", made_up_run(0));
+  const std::string some = write_run("some", made_up_run());
+  for (const auto& [format, about] : kGateFormats) {
+    for (const auto& [run, status] : {std::pair(none, 2), std::pair(some, 0)})
+      EXPECT_EQ(gate({run, run, "--write", format + "=" + path(format)}), status) << format << err_;
+  }
+}
+
+TEST_F(GateCommand, AVerdictStandsWhereAnOutputCannotBeWritten) {
+  const std::string before = write_run("a", made_up_run());
+  const std::string after = write_run("b", with_regressions(4));
+  for (const auto& [now, expected] : {std::pair(after, 1), std::pair(before, 64)}) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const rlimit none{0, 0};
+      ::setrlimit(RLIMIT_FSIZE, &none);
+      ::signal(SIGXFSZ, SIG_IGN);
+      const bool held =
+          gate({before, now, "--write", "json=" + path("x"), "--write", "junit=" + path("y")}) == expected &&
+          out_.find("Smallest regression") != std::string::npos &&
+          err_.find("cannot write " + path("x")) != std::string::npos &&
+          err_.find("cannot write " + path("y")) != std::string::npos;
+      ::_exit(held ? 0 : 1);
+    }
+    int status = 1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0) << expected;
+  }
+}
+
+TEST_F(GateCommand, SavesTolerancesThatComeFromRunsAndOverTolerancesAlone) {
+  const std::string a = write_run("a", made_up_run());
+  const std::string b = write_run("b", with_regressions(2));
+  const std::string wide = R"({"all": {"achieved_pct": {"limit": 5}}})";
+  write("t.json", wide);
+  for (const std::vector<std::string>& more :
+       {std::vector<std::string>{}, {"--tolerances", path("t.json")}}) {
+    std::vector<std::string> arguments = {a, a, "--save-tolerances", path("t.json")};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    EXPECT_EQ(gate(arguments), 64);
+    EXPECT_THAT(err_, HasSubstr("--tolerances-from"));
+    EXPECT_EQ(read_text(folder_ / "t.json"), wide);
+  }
+  for (const std::string text : {R"({"layers": 3})", R"({"experiments": {"waves": {"rate": 1}}})", "[]"}) {
+    write("cfg.json", text);
+    EXPECT_EQ(gate({"--save-tolerances", path("cfg.json"), "--tolerances-from", a, b}), 64);
+    EXPECT_THAT(err_, HasSubstr("a file of another kind is there already"));
+    EXPECT_EQ(read_text(folder_ / "cfg.json"), text);
+  }
+  write("t.json", "\n");
+  for (int time = 0; time < 2; ++time)
+    EXPECT_EQ(gate({"--save-tolerances", path("t.json"), "--tolerances-from", a, b}), 0) << err_;
+  EXPECT_EQ(gate({a, a, "--tolerances", path("t.json")}), 0) << err_;
+}
+
 TEST_F(GateCommand, FoldersAreComparedFileByFile) {
   // The smoke suite is a part of the full one: its cases stand in both files, and each has its own baseline.
   write_run("base/smoke", made_up_run(2));
@@ -370,6 +474,7 @@ TEST_F(GateCommand, TolerancesOfOneGpuModelAreNotThoseOfAnother) {
 TEST_F(GateCommand, WritesNoTwoOutputsIntoOneFileNorOneOverRows) {
   const std::string a = write_run("a", made_up_run());
   const std::string kept = write_run("kept", made_up_run());
+  const std::string other = write_run("other", with_regressions(2));
   const std::string rows = read_text(kept);
   EXPECT_EQ(gate({a, a, "--write", "json=" + path("x"), "--write", "junit=" + path("x")}), 64);
   EXPECT_EQ(gate({a, a, "--write", "json=" + path("x"), "--save-tolerances", path("./x")}), 64);
@@ -380,9 +485,12 @@ TEST_F(GateCommand, WritesNoTwoOutputsIntoOneFileNorOneOverRows) {
   EXPECT_EQ(gate({a, a, "--write", "json=" + path("diary")}), 64);
   EXPECT_EQ(gate({a, a, "--save-tolerances", path("diary")}), 64);
   write("made.json", "{\"all\": {}}");
-  EXPECT_EQ(gate({a, path("none.csv"), "--save-tolerances", path("made.json")}), 64);
+  const auto saves = [&](const std::string& candidate) {
+    return gate({a, candidate, "--save-tolerances", path("made.json"), "--tolerances-from", a, other});
+  };
+  EXPECT_EQ(saves(path("none.csv")), 64);
   EXPECT_EQ(read_text(path("made.json")), "{\"all\": {}}") << "nothing was compared";
-  EXPECT_EQ(gate({a, a, "--save-tolerances", path("made.json")}), 0);
+  EXPECT_EQ(saves(a), 0);
 }
 
 TEST_F(GateCommand, AFolderMayHaveItsFilesCompressed) {

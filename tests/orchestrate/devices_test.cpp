@@ -286,11 +286,11 @@ TEST_F(OnEachGpu, OutputThatABackgroundProcessKeepsOpenIsNotWaitedFor) {
 
 TEST_F(OnEachGpu, ProcessesRunAtOnceUnlessOneAfterAnotherIsAskedFor) {
   const std::string wait_for_all =
-      "begin; touch begun$gpu; for i in {1..200}; do [[ -e begun0 && -e begun1 && -e begun2 "
+      "begin; row a; touch begun$gpu; for i in {1..200}; do [[ -e begun0 && -e begun1 && -e begun2 "
       "]] && exit 0; sleep 0.05; done; exit 2";
   EXPECT_EQ(run(wait_for_all), ExitStatus::done) << err_.str();
   each_.at_once = false;
-  EXPECT_EQ(run("begin; mkdir running || exit 2; sleep 0.1; rmdir running; echo $gpu >> order"),
+  EXPECT_EQ(run("begin; row a; mkdir running || exit 2; sleep 0.1; rmdir running; echo $gpu >> order"),
             ExitStatus::done)
       << err_.str();
   EXPECT_EQ(read_text(path("order")), "0\n1\n2\n");

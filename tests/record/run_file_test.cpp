@@ -112,6 +112,15 @@ TEST_F(RunFileTest, SamplesThatStandAloneAreSetAsideToo) {
   EXPECT_EQ(read_text(kept[0].kept_as), "somebody's\nsamples\n");
 }
 
+TEST_F(RunFileTest, SamplesThatGzipCompressedAreSetAsideWithTheirRows) {
+  put(file_, csv_header() + "rows\n");
+  put(samples_path(file_).string() + ".gz", "\x1f\x8b");
+  const std::vector<SetAside> kept = set_aside(file_);
+  ASSERT_EQ(kept.size(), 2u);
+  EXPECT_EQ(kept[1].file, samples_path(file_).string() + ".gz");
+  EXPECT_EQ(samples_beside(file_), "");
+}
+
 /// Else a new race would go on from them.
 TEST_F(RunFileTest, LaunchesOfARaceAreSetAsideWithItsRows) {
   {

@@ -76,6 +76,26 @@ class WrongInput(InFolder):
         self.refused(made_up.report(file, "-o", file), "is a file that is read")
         self.assertEqual(file.read_text(), "experiment,case\na,b\n")
 
+    def test_somebodys_page_is_never_overwritten(self):
+        mine = '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>Mine</title>\n'
+        for text in (mine, "<html><body>mine</body></html>\n", "<?xml version='1.0'?>\n"):
+            page = self.file(text, "mine.html")
+            for name, option in (("report", "-o"), ("fleet", "--page")):
+                done = made_up.occbench(name, made_up.RECORDED, option, page)
+                self.refused(done, "a file of another kind is there already")
+                self.assertEqual(page.read_text(), text)
+
+    def test_a_page_of_occbench_is_replaced_even_one_that_does_not_name_its_generator(self):
+        rows = self.file("experiment,case\na,b\n")
+        page = self.folder / "page.html"
+        for before in ("", '<meta name="generator" content="occbench">\n'):
+            self.assertEqual(made_up.report(rows, "-o", page).returncode, 0)
+            text = page.read_text(encoding="utf-8")
+            self.assertIn('<meta name="generator" content="occbench">', text)
+            page.write_text(text.replace(before, "").replace("<h1>", "<h1>Older "), encoding="utf-8")
+            self.assertEqual(made_up.report(rows, "-o", page).returncode, 0)
+            self.assertNotIn("<h1>Older", page.read_text(encoding="utf-8"))
+
     def test_what_is_not_there_or_cannot_be_written_is_named(self):
         out = ["-o", self.folder / "report.html"]
         self.refused(made_up.report(self.folder / "none.csv", *out), "none.csv")
@@ -351,6 +371,30 @@ class Pictures(InFolder):
     def test_one_chart_in_one_format(self):
         folder, _ = self.drawn(made_up.RECORDED, "--chart", "waves", formats=["svg"])
         self.assertEqual([file.name for file in folder.iterdir()], ["waves.svg"])
+
+    def test_of_each_format_only_a_picture_is_replaced(self):
+        foreign = {"svg": b"<?xml version='1.0'?><mine/>", "png": b"\x89PNG mine", "json": b'{"mine": 1}\n'}
+        for name, text in foreign.items():
+            with self.subTest(name):
+                file = self.file(text, f"waves.{name}")
+                done = made_up.report(made_up.RECORDED, "--chart=waves", "--pictures", self.folder)
+                self.assertEqual(done.returncode, 64, done.stderr)
+                self.assertIn(f"waves.{name}: a file of another kind is there already", done.stderr)
+                self.assertEqual([each.read_bytes() for each in self.folder.iterdir()], [text], "none is written")
+                file.unlink()
+        for _ in range(2):
+            self.drawn(made_up.RECORDED, "--chart=waves", folder=self.folder, formats=())
+
+    def test_where_none_of_those_asked_for_can_be_drawn_the_status_says_so(self):
+        rows = self.file("experiment,case\na,b\n")
+        for asked in (["--chart=waves"], []):
+            done = made_up.report(rows, *asked, "--pictures", self.folder)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertRegex(done.stderr, "left out: waves: .")
+            self.assertEqual(list(self.folder.iterdir()), [rows])
+        done = made_up.report(rows, "--chart=waves", "-o", self.folder / "page.html")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertRegex(done.stderr, "left out: waves: .")
 
     def test_the_script_wants_a_folder(self):
         script = made_up.ROOT / "scripts" / "plot"

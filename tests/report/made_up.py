@@ -12,14 +12,14 @@ METRICS = ("fp32_pipe_pct", "xu_pipe_pct")
 OCCBENCH = os.environ.get("OCCBENCH", str(ROOT / "build" / "cpu" / "bin" / "occbench"))
 
 
-def report(*arguments, **environment):
+def occbench(*arguments, **environment):
     return subprocess.run(
-        [OCCBENCH, "report", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | environment,
+        [OCCBENCH, *map(str, arguments)], capture_output=True, text=True, check=False, env=os.environ | environment
     )
+
+
+def report(*arguments, **environment):
+    return occbench("report", *arguments, **environment)
 
 
 def read(file=RECORDED):

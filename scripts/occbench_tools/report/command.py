@@ -81,11 +81,14 @@ def run(options: argparse.Namespace) -> int:
     if options.filter:
         rows = matching(rows, options.filter)
     drawn, left_out = draw_all(rows, options.chart)
-    say(left_out, on_page=not options.pictures)
+    nothing = not drawn and bool(options.pictures or options.chart)
+    say(left_out, on_page=not options.pictures and not nothing)
     if options.pictures:
         for file in write_pictures(drawn, options.pictures, options.picture_format or list(FORMATS)):
             print(file)
     else:
         replace_text(options.output, write_page(rows, drawn, left_out))
         print(options.output)
-    return 70 if any(entry.fault for entry in left_out) else 0
+    if any(entry.fault for entry in left_out):
+        return 70
+    return 2 if nothing else 0

@@ -28,6 +28,16 @@ def target_of(file: Path) -> Path:
     raise WrongInput(f"cannot write {file}: it is {kind}; name a file")
 
 
+def require_not_another_kind(file: Path, beginning: bytes) -> None:
+    """A file that is there and not empty begins as those do that take its place."""
+    if not file.is_file():
+        return
+    with file.open("rb") as there:
+        begins = there.read(len(beginning))
+    if begins not in (b"", beginning):
+        raise WrongInput(f"cannot write {file}: a file of another kind is there already; name another folder")
+
+
 def replace_bytes(file: Path, data: bytes) -> None:
     """At every instant the file is the old one or the new one, whole. A link stays, and leads to the new one."""
     target = target_of(file)

@@ -1,5 +1,6 @@
 """Each chart as a picture for a paper: PNG, SVG and the Vega-Lite JSON that both are made from."""
 
+import itertools
 import json
 from pathlib import Path
 
@@ -8,11 +9,12 @@ import vl_convert
 
 from occbench_tools import WrongInput
 from occbench_tools.report.charts import Drawn
-from occbench_tools.report.files import replace_bytes
+from occbench_tools.report.files import replace_bytes, require_not_another_kind
 from occbench_tools.report.style import configuration, finite, light_colours
 
 WIDTH = 860
 FORMATS = ("svg", "png", "json")
+BEGINNINGS = {"svg": b"<svg", "png": b"\x89PNG\r\n\x1a\n", "json": b'{\n "config": {\n  "font": '}
 
 
 def specification(entry: Drawn) -> dict:
@@ -42,6 +44,12 @@ def write_pictures(drawn: list[Drawn], folder: Path, formats: list[str]) -> list
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise WrongInput(f"--pictures {folder}: {error.strerror}; name a folder") from error
+
+    def file_of(entry: Drawn, name: str) -> Path:
+        return folder / f"{entry.chart.name}.{name}"
+
+    for entry, name in itertools.product(drawn, formats):
+        require_not_another_kind(file_of(entry, name), BEGINNINGS[name])
     written = []
     for entry in drawn:
         chart = specification(entry)
@@ -52,7 +60,7 @@ def write_pictures(drawn: list[Drawn], folder: Path, formats: list[str]) -> list
             "json": lambda chart=chart: (json.dumps(chart, indent=1) + "\n").encode(),
         }
         for name in formats:
-            file = folder / f"{entry.chart.name}.{name}"
+            file = file_of(entry, name)
             replace_bytes(file, contents[name]())
             written.append(file)
     return written
