@@ -15,6 +15,7 @@
 #include "predict/parallel.hpp"
 #include "predict/profile_choice.hpp"
 #include "record/calibrate.hpp"
+#include "record/case_filter.hpp"
 #include "record/csv.hpp"
 #include "record/replay.hpp"
 #include "record/statistics.hpp"

@@ -14,6 +14,7 @@
 #include "occupancy/text.hpp"
 #include "orchestrate/child_process.hpp"
 #include "orchestrate/installation.hpp"
+#include "record/case_filter.hpp"
 #include "record/csv.hpp"
 
 namespace occbench {

@@ -16,6 +16,7 @@
 #include "gate/tolerances.hpp"
 #include "occupancy/text.hpp"
 #include "orchestrate/run.hpp"
+#include "record/case_filter.hpp"
 #include "record/csv.hpp"
 #include "record/simulated.hpp"
 

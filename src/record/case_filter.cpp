@@ -1,7 +1,9 @@
 #include "record/case_filter.hpp"
 
+#include <fstream>
 #include <re2/re2.h>
 
+#include "files/output.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/kernel_name.hpp"
 
@@ -60,6 +62,19 @@ std::function<bool(std::string_view)> checked_kernel_filter(const std::string& t
   // Back-references and repetitions of repetitions, which take the C library time and memory without bound, are none here.
   static_cast<void>(Pattern(text.starts_with('-') ? text.substr(1) : text, Pattern::Syntax::posix));
   return kernel_filter(text);
+}
+
+void require_not_another_kind(const std::filesystem::path& output, const std::string& begins) {
+  std::error_code missing;
+  if (!std::filesystem::is_regular_file(output_target(output), missing)) return;
+  // A bencher file begins with the name of a case, which may be that of a kernel.
+  std::string beginning(std::size_t{1} << 20, '\0');
+  std::ifstream file(output, std::ios::binary);
+  file.read(beginning.data(), std::ssize(beginning));
+  beginning.resize(static_cast<std::size_t>(file.gcount()));
+  if (!Pattern("^\\s*(" + begins + "|$)").found_in(beginning))
+    throw InputError("cannot write {}: a file of another kind is there already; name another file",
+                     output.string());
 }
 
 }  // namespace occbench

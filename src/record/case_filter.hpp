@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -45,5 +46,9 @@ inline constexpr std::size_t kMostOfKernelFilter = 1000;
 /// @throws InputError if it is no extended regular expression, one that the C library must not be given, or longer than
 /// kMostOfKernelFilter
 std::function<bool(std::string_view name)> checked_kernel_filter(const std::string& text);
+
+/// @param begins  a regular expression: how files of the output's kind begin
+/// @throws InputError as output_target(), and if it would take the place of a file that begins otherwise and is not empty
+void require_not_another_kind(const std::filesystem::path& output, const std::string& begins);
 
 }  // namespace occbench

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <unordered_set>
 #include <utility>
 
@@ -11,7 +10,6 @@
 #include "files/input.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/text.hpp"
-#include "record/case_filter.hpp"
 #include "record/columns.hpp"
 #include "record/row_stream.hpp"
 
@@ -348,19 +346,6 @@ std::filesystem::path samples_beside(const std::filesystem::path& rows_file) {
     if (std::filesystem::exists(samples, missing)) return samples;
   }
   return {};
-}
-
-void require_not_another_kind(const std::filesystem::path& output, const std::string& begins) {
-  std::error_code missing;
-  if (!std::filesystem::is_regular_file(output_target(output), missing)) return;
-  // A bencher file begins with the name of a case, which may be that of a kernel.
-  std::string beginning(std::size_t{1} << 20, '\0');
-  std::ifstream file(output, std::ios::binary);
-  file.read(beginning.data(), std::ssize(beginning));
-  beginning.resize(static_cast<std::size_t>(file.gcount()));
-  if (!Pattern("^\\s*(" + begins + "|$)").found_in(beginning))
-    throw InputError("cannot write {}: a file of another kind is there already; name another file",
-                     output.string());
 }
 
 void require_not_input(const std::filesystem::path& output, std::span<const std::filesystem::path> inputs) {

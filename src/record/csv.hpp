@@ -65,9 +65,6 @@ std::vector<std::filesystem::path> samples_forms(const std::filesystem::path& ro
 std::filesystem::path samples_beside(const std::filesystem::path& rows_file);
 /// @throws InputError if `output`, or samples beside it, would take the place of a file that is read or of its samples
 void require_not_input(const std::filesystem::path& output, std::span<const std::filesystem::path> inputs);
-/// @param begins  a regular expression: how files of the output's kind begin
-/// @throws InputError as output_target(), and if it would take the place of a file that begins otherwise and is not empty
-void require_not_another_kind(const std::filesystem::path& output, const std::string& begins);
 std::vector<Sample> read_samples(const std::filesystem::path& samples_file);
 std::vector<Sample> parse_samples(std::string_view text, std::string_view source);
 
