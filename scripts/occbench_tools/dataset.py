@@ -26,6 +26,7 @@ GZIP = b"\x1f\x8b"  # what its files begin with, whatever their names
 
 # Most bytes of a file, once it is unpacked; `occbench report` passes its --max-size on.
 MAX_SIZE = int(os.environ.get("OCCBENCH_MAX_SIZE", 1 << 30))
+READ_AT_ONCE = 1 << 24
 
 
 def packed(file: Path) -> Path | None:
@@ -49,10 +50,13 @@ def read_bytes(file: Path) -> bytes:
     with file.open("rb") as opened:
         is_packed = opened.peek(2)[:2] == GZIP or file.suffix == ".gz"
         stream = gzip.GzipFile(fileobj=opened) if is_packed else opened
-        data = stream.read(MAX_SIZE + 1)
+        data = bytearray()
+        # One read would allocate all that it asks for.
+        while len(data) <= MAX_SIZE and (part := stream.read(READ_AT_ONCE)):
+            data += part
     if len(data) > MAX_SIZE:
         raise WrongInput(f"{file} holds more than {MAX_SIZE} bytes; --max-size SIZE raises this limit")
-    return data
+    return bytes(data)
 
 
 def read_text(file: Path) -> pl.DataFrame:

@@ -34,20 +34,22 @@ std::string what_was_wrong(const CLI::ParseError& error, const CLI::App& parser,
   return what.substr(kUnconverted.size()) + " is not a number that this option can take";
 }
 
-/// The first word that begins as an option does, is none of the command's and no option's value.
+/// The first word that is no option's value and is empty, on which CLI11 can hang, or begins as an option does and is none of the command's.
 /// @returns the message, empty where there is none, or help was asked for
-std::string unknown_option(const CLI::App& command, std::span<const char* const> words) {
+std::string wrong_word(const CLI::App& command, std::span<const char* const> words) {
   std::string message;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string_view word = words[i];
     if (word == "--") break;
+    if (word.empty() && message.empty()) message = "one of the arguments is empty";
     const bool is_long = word.starts_with("--");
     const bool is_short =
         word.size() > 1 && word[0] == '-' && std::isalpha(static_cast<unsigned char>(word[1]));
     if (!is_long && !is_short) continue;
     const std::string name(is_long ? word.substr(0, word.find('=')) : word.substr(0, 2));
     const CLI::Option* const known = command.get_option_no_throw(name);
-    if (known == nullptr && message.empty()) {
+    // A sweep takes an option that is not its own for an axis.
+    if (known == nullptr && message.empty() && !command.get_allow_extras()) {
       message = "not expected: " + name;
       const std::vector<std::string> names =
           mapped(command.get_options(), [](const CLI::Option* one) { return one->get_name(); });
@@ -149,9 +151,8 @@ ExitStatus parse_and_run(std::span<const char* const> arguments, Console& consol
     const bool is_command =
         !arguments.empty() && std::ranges::count(commands(), arguments.front(), &Command::name) > 0;
     const CLI::App& command = is_command ? *parser.get_subcommand(arguments.front()) : parser;
-    // A sweep takes an option that is not its own for an axis.
-    if (is_command && !command.get_allow_extras()) {
-      const std::string wrong = unknown_option(command, arguments.subspan(1));
+    if (is_command) {
+      const std::string wrong = wrong_word(command, arguments.subspan(1));
       if (!wrong.empty()) return refuse(wrong);
     }
     // CLI11 takes the last argument first.

@@ -136,6 +136,15 @@ TEST(Command, WithoutAGpuAFileThatWasAskedForIsNotMeasured) {
   EXPECT_EQ(run_command("run --filter ^waves/.*waves=0.25").status, ExitStatus::done);
 }
 
+TEST(Command, RefusesAnEmptyWord) {
+  for (const char* name :
+       {"calc", "predict", "explain", "gate", "merge", "report", "sweep", "fleet", "trace"}) {
+    const Outcome outcome = run_command({name, "", "--grid", "5"});
+    EXPECT_EQ(outcome.status, ExitStatus::usage) << name;
+    EXPECT_THAT(outcome.err, HasSubstr("one of the arguments is empty")) << name;
+  }
+}
+
 TEST(Command, NamesTheWordThatWasWrong) {
   EXPECT_THAT(run_command("calculate --cc 9.0").err,
               HasSubstr("there is no command 'calculate'; there are run, "));

@@ -207,6 +207,10 @@ class Page(InFolder):
         plain, _ = self.page_of(made_up.write(self.folder / "quoted.csv", rows))
         self.assertEqual(quoted, plain)
 
+    def test_the_largest_limit_takes_no_memory(self):
+        done = made_up.report(made_up.RECORDED, "-o", self.folder / "limit.html", "--max-size", f"{2**63 - 1}")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_rows_that_gzip_compressed_are_read(self):
         rows = Path(made_up.RECORDED).read_bytes()
         page, _ = self.page_of(self.file(gzip.compress(rows), "rows.csv.gz"), "--chart", "waves")
