@@ -53,8 +53,7 @@ void require_not_the_candidate(const GateOptions& options) {
           (fs::exists(candidate) && read_text(candidate) == read_text(run)))
         throw InputError(
             "--tolerances-from: {} is the candidate, and what it differs by would be allowed; name runs of "
-            "the "
-            "baseline's build only",
+            "the baseline's build only",
             run);
     }
   }

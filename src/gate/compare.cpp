@@ -153,8 +153,7 @@ void require_gpu_of(const Tolerances& tolerances, std::span<const RecordedRun> r
       if (gpu.empty() || gpu == tolerances.gpu) continue;
       throw InputError(
           "the tolerances are of runs on {}, and {} is of {}: derive some from runs on that "
-          "(--tolerances-from), "
-          "or leave them out",
+          "(--tolerances-from), or leave them out",
           tolerances.gpu, run.source, gpu);
     }
   }

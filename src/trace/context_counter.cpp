@@ -187,8 +187,7 @@ bool ContextCounter::release(const std::function<void()>& when_idle, const std::
   const LaunchGate::Closed closed = take_over(patience);
   if (!closed) return false;
   if (gone_) return true;
-  const bool is_idle = idle(patience);
-  if (!is_idle && !broken_) return false;
+  if (!idle(patience) && !broken_) return false;
   if (!broken_) {
     when_idle();
     if (is_set_up_) end_session();

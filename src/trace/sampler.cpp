@@ -230,7 +230,7 @@ std::optional<std::map<std::string, double>> counters_alone(std::span<const SmSa
   samples = {first_behind - 1, samples.end()};
   const SmSample& before = samples.front();
   const bool idle_before = is_idle(before) && before.start_ns < before.end_ns;
-  const bool idle_after = !samples.empty() && samples.back().start_ns >= after_ns && is_idle(samples.back());
+  const bool idle_after = samples.back().start_ns >= after_ns && is_idle(samples.back());
   const auto gap = std::ranges::adjacent_find(
       samples, [](const SmSample& one, const SmSample& next) { return one.end_ns != next.start_ns; });
   if (!idle_before || !idle_after || gap != samples.end()) return std::nullopt;
@@ -238,17 +238,14 @@ std::optional<std::map<std::string, double>> counters_alone(std::span<const SmSa
   double warp_cycles = 0;
   double active_cycles = 0;
   double longest_cycles = 0;
-  for (const SmSample& one : samples) {
-    blocks += one.blocks;
-    warp_cycles += one.warp_cycles;
-    active_cycles += one.active_cycles;
-    longest_cycles += one.longest_cycles;
-  }
-  // The clock is that of the samples in which it ran.
   double elapsed_cycles = 0;
   std::uint64_t ns = 0;
   for (const SmSample& one : samples) {
     if (is_idle(one)) continue;
+    blocks += one.blocks;
+    warp_cycles += one.warp_cycles;
+    active_cycles += one.active_cycles;
+    longest_cycles += one.longest_cycles;
     elapsed_cycles += one.elapsed_cycles;
     ns += one.end_ns - one.start_ns;
   }
