@@ -99,15 +99,15 @@ def stamped(rows: pl.DataFrame) -> str:
     return f"{gpu_of(rows)}, driver {row['driver']}, {revision(row)}"
 
 
-def of_most(rows: pl.DataFrame, tell_gpus: bool = False) -> tuple[Row, str]:
-    """A row of the build that recorded most of the rows, and in words which experiments another build recorded; with
-    `tell_gpus`, also where it was on another GPU."""
+def of_most(rows: pl.DataFrame, tell_gpus: bool = False, what: str = "experiment") -> tuple[Row, str]:
+    """A row of the build that recorded most of the rows, and in words which experiments (the column `what`) another build
+    recorded; with `tell_gpus`, also where it was on another GPU."""
     builds = [each for _, each in rows.group_by("commit", maintain_order=True)]
     builds.sort(key=len, reverse=True)
     on, *later = (build.row(0, named=True) for build in builds)
     others = []
     for row, build in zip(later, builds[1:], strict=True):
-        names = ", ".join(f"`{name}`" for name in build["experiment"].unique().sort())
+        names = ", ".join(f"`{name}`" for name in build[what].unique().sort())
         elsewhere = ", another GPU of this model" if tell_gpus and row["gpu_uuid"] != on["gpu_uuid"] else ""
         others.append(f" ({names}: `{short(row['commit'])}`{elsewhere})")
     return on, "".join(others)

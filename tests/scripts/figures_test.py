@@ -274,9 +274,11 @@ class Disturbed(unittest.TestCase):
 class Predictions(unittest.TestCase):
     def test_of_reconstructed_rows_are_not_compared(self):
         rows = traces.rows_of(OF_PROGRAMS, ["training"]).drop_nulls("achieved_pct")
-        reconstructed = rows.filter(pl.col("work_source").str.starts_with("reconstructed"))
-        self.assertGreater(len(reconstructed), 0)
-        self.assertEqual(len(predicted(rows)), len(rows) - len(reconstructed))
+        self.assertEqual(len(predicted(rows)), len(rows))
+        source = (
+            pl.when(pl.int_range(pl.len()) < 3).then(pl.lit("reconstructed from its counter")).otherwise("work_source")
+        )
+        self.assertEqual(len(predicted(rows.with_columns(work_source=source))), len(rows) - 3)
 
     def test_are_nearer_to_the_counter_than_theory(self):
         lines = [line.split("|") for line in traces.predictions(OF_PROGRAMS).splitlines() if line.startswith("| ")][1:]

@@ -259,13 +259,16 @@ def counted_alone(results: Results) -> str:
 def overhead_by_part(results: Results) -> str:
     columns = {
         "run:": "{run}",
+        "commit": "`{commit}`",
         "what it did": "{way}",
         "longer, %:": "{median_pct}",
         "fastest tenth, %:": "{fastest_tenth_pct}",
     }
-    return of_tables(
-        results, "programs/overhead_parts.csv", lambda rows: f"On an {stamped(rows)}:\n\n{table_of(rows, columns)}"
-    )
+
+    def text(rows: pl.DataFrame) -> str:
+        return f"On {gpu_of(rows)}, driver {rows['driver'][0]}, {rows['recorded_at'][0]}:\n\n{table_of(rows, columns)}"
+
+    return of_tables(results, "programs/overhead_parts.csv", text)
 
 
 BLOCKS = {

@@ -9,7 +9,7 @@ import polars as pl
 
 from occbench_tools.dataset import Results, error, gpu_of, median, parameter, quantile, read_rows, read_table
 from occbench_tools.figures.accuracy import is_inside, predicted
-from occbench_tools.markdown import bullets, of_models, stamped, table
+from occbench_tools.markdown import bullets, of_models, of_most, stamped, table
 
 FOLDER = "programs"
 AGAINST_NCU = f"{FOLDER}/against_ncu.csv"
@@ -49,7 +49,7 @@ def beside_ncu(results: Results) -> str:
         steady = both.filter(pl.col("ncu_range_points") <= CLOSE_POINTS)
         steady = steady.join(rows.select(*keys, "total_time_us"), on=keys, validate="1:1")
         close, far = steady.filter(is_close()), steady.filter(~is_close())
-        others = f"The other {len(far)} differ by at most {far['difference_points'].abs().max():.1f} points."
+        rest = f"The other {len(far)} differ by at most {far['difference_points'].abs().max():.1f} points."
         share_of_time = close["total_time_us"].sum() / steady["total_time_us"].sum()
         same = read_table(model.file(f"{FOLDER}/unchanged.csv"), UNCHANGED)["same"] == "true"
         lines = bullets(
@@ -57,10 +57,11 @@ def beside_ncu(results: Results) -> str:
             f"of them. The median difference is {median(both['difference_points'].abs()):.2f} points.",
             f"`ncu` repeats {len(steady)} of them within {CLOSE_POINTS} points. {len(close)} of these "
             f"({100 * len(close) / len(steady):.0f} %, with {100 * share_of_time:.0f} % of the time) are within {CLOSE_POINTS} points of `ncu`.",
-            *([others] if len(far) else []),
+            *([rest] if len(far) else []),
             f"{same.sum()} of {len(same)} programs computed the same to all printed digits with and without trace.",
         )
-        return f"On an {stamped(both)}:\n\n{lines}"
+        _, others = of_most(both, what="program")
+        return f"On an {stamped(both)}{others}:\n\n{lines}"
 
     return of_models(results, AGAINST_NCU, text)
 
@@ -86,6 +87,13 @@ def line(name: str, rows: pl.DataFrame, column: str) -> tuple[object, ...]:
     return (name, len(rows), *(f"{of:.1f}" for of in (points.mean(), median(points), quantile(points, 0.95))))
 
 
+def reconstructed(rows: pl.DataFrame, compared: pl.DataFrame) -> str:
+    return (
+        f"{len(rows) - len(compared)} counted configurations have no launch that was not counted. They are reconstructed, and not in "
+        "the table."
+    )
+
+
 def predictions(results: Results) -> str:
     """From times of launches that were not counted, against the counter of those that were."""
     head = ("points from the counter", "launches:", "mean:", "median:", "95th percentile:")
@@ -105,8 +113,7 @@ def predictions(results: Results) -> str:
             f"On an {gpu_of(rows)}. Held out are {', '.join(f'`{name}`' for name in HELD_OUT)}. The margins of intervals and the "
             f"overhead of records were chosen by the others.\n\n"
             + table((*head, "in the 90 % interval:", "its width, mean:"), lines)
-            + f"\n\n{len(rows) - len(compared)} counted configurations have no launch that was not counted. They are reconstructed, "
-            "and not in the table."
+            + (f"\n\n{reconstructed(rows, compared)}" if len(compared) < len(rows) else "")
         )
 
     return of_models(results, AGAINST_NCU, text)
