@@ -12,6 +12,8 @@
 #include <cuda.h>
 #include <fmt/core.h>
 
+#include "gpu/device.hpp"
+
 namespace occbench {
 namespace {
 
@@ -400,16 +402,10 @@ class LoadedDriver : public Driver {
   }
 
  private:
-  /// As nvidia-smi writes it.
   std::string uuid_of(int device, const std::string& name) const {
     CUuuid uuid{};
     if (functions_.device_get_uuid(&uuid, device) != CUDA_SUCCESS) return "";
-    std::string text = name.find(" MIG ") == std::string::npos ? "GPU-" : "MIG-";
-    for (std::size_t i = 0; i < sizeof(uuid.bytes); ++i) {
-      if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
-      text += fmt::format("{:02x}", static_cast<unsigned>(static_cast<unsigned char>(uuid.bytes[i])));
-    }
-    return text;
+    return uuid_text(uuid, name.find(" MIG ") == std::string::npos ? "GPU-" : "MIG-");
   }
 
   struct Ordered {
