@@ -45,8 +45,8 @@ std::vector<Case> cases(const Planner& on) {
     add("xu", kFmaChains, fma_chains_variant(ChainBody::exponential, 4), "issue_contention",
         chains(ChainBody::exponential));
     add("memory", kReads, reads_variant(kReadBytes, kInFlight), "memory_contention", [&](Case& made) {
-      const double cycles = nearest_cost("reads", "read_cycles", on.limits().compute_capability);
-      made.work = reads_work(on.limits(), kReadBytes, kInFlight,
+      const double cycles = kernel_cost("reads", "read_cycles");
+      made.work = reads_work(kReadBytes, kInFlight,
                              std::min(static_cast<std::int64_t>(kCycles / cycles),
                                       most_waits(on.device(), made.launch, kReadBytes, kInFlight, kL2Times)));
     });

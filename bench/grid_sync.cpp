@@ -35,7 +35,7 @@ void add_grids(std::vector<Case>& cases, const Planner& on, int block_threads) {
           {.kernel = &kGridBarrier,
            .variant = variant,
            .launch = *wave,
-           .work = grid ? std::optional(grid_barrier_work(on.limits(), kRounds)) : std::nullopt,
+           .work = grid ? std::optional(grid_barrier_work(kRounds)) : std::nullopt,
            .extent = grid ? kRounds : kManyRounds,
            .suite = smoke                  ? Suite::smoke
                     : block_threads == 256 ? Suite::quick
@@ -57,7 +57,7 @@ void add_limits(std::vector<Case>& cases, const Planner& on, int block_threads) 
     cases.push_back({.kernel = &kGridBarrier,
                      .variant = "grid",
                      .launch = launch,
-                     .work = grid_barrier_work(on.limits(), kRounds),
+                     .work = grid_barrier_work(kRounds),
                      .extent = kRounds,
                      .suite = block_threads == 256 ? Suite::quick : Suite::full,
                      .parameters = {{"block_threads", text(block_threads)},
@@ -109,7 +109,7 @@ void add_clusters(std::vector<Case>& cases, const Planner& on, const std::vector
   const bool smoke = block_threads == 256 && cluster_blocks == 2;
   Case ring = make(kGridBarrier, "cluster", smoke ? Suite::smoke : Suite::full);
   ring.extent = 8 * kRounds;
-  if (cluster_blocks > 1) ring.work = grid_barrier_work(on.limits(), ring.extent);
+  if (cluster_blocks > 1) ring.work = grid_barrier_work(ring.extent);
   cases.push_back(ring);
 }
 

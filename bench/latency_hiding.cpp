@@ -57,16 +57,14 @@ std::optional<Case> make_reads(const Planner& on, int bytes, int in_flight, int 
   const std::string_view variant = reads_variant(bytes, in_flight);
   const auto launch = wave_of(on, kReads, variant, blocks);
   if (!launch) return std::nullopt;
-  const auto waits =
-      std::min(static_cast<std::int64_t>(
-                   kCycles / nearest_cost("reads", "read_cycles", on.limits().compute_capability)),
-               most_waits(on.device(), *launch, bytes, in_flight, kL2Times));
+  const auto waits = std::min(static_cast<std::int64_t>(kCycles / kernel_cost("reads", "read_cycles")),
+                              most_waits(on.device(), *launch, bytes, in_flight, kL2Times));
   const bool smoke = bytes == 16 && in_flight == 4 && blocks == 8;
   const bool quick = few_or_many(blocks) && bytes != 8 && (in_flight == 1 || in_flight == 4);
   return Case{.kernel = &kReads,
               .variant = variant,
               .launch = *launch,
-              .work = reads_work(on.limits(), bytes, in_flight, waits),
+              .work = reads_work(bytes, in_flight, waits),
               .suite = smoke   ? Suite::smoke
                        : quick ? Suite::quick
                                : Suite::full,

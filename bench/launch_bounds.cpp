@@ -18,7 +18,7 @@ std::vector<Case> cases(const Planner& on) {
         .variant = variant.name,
         .launch = {.block_threads = kBlockThreads,
                    .grid_blocks = on.blocks_of_full_device(kBlockThreads, kFullWaves)},
-        .work = register_pressure_work(on.limits(), kRounds),
+        .work = register_pressure_work(kRounds),
         .suite = min_blocks == 1 || min_blocks == 4 ? Suite::quick : Suite::full,
         .parameters = {{"way", way}, {"min_blocks", std::to_string(min_blocks)}},
         .expected_cause = on.has_local_memory(kRegisterPressure, variant.name) ? "spills" : "register_limit"};

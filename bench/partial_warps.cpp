@@ -34,8 +34,8 @@ std::vector<Case> cases(const Planner& on) {
            .parameters = {{"block_threads", std::to_string(block_threads)}},
            .expected_cause = on.cause_of_limit(kernel, variant, launch, "block_size_limit", "overhead")});
     };
-    add(kLiveRegisters, multiply_adds,
-        live_registers_work(on.limits(), LiveRegistersBody::throughput, registers, kRounds), kWaves,
+    add(kLiveRegisters, multiply_adds, live_registers_work(LiveRegistersBody::throughput, registers, kRounds),
+        kWaves,
         smoke   ? Suite::smoke
         : quick ? Suite::quick
                 : Suite::full);

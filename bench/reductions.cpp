@@ -48,7 +48,7 @@ Case read_only(const Planner& on) {
   return {.kernel = &kReads,
           .variant = reads_variant(kBytes, kInFlight),
           .launch = launch,
-          .work = reads_work(on.limits(), kBytes, kInFlight, bytes / bytes_of_wait),
+          .work = reads_work(kBytes, kInFlight, bytes / bytes_of_wait),
           .suite = Suite::quick,
           .parameters = {{"by", "nothing"}, {"grid", "wave"}},
           .cold = true,

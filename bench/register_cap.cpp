@@ -31,7 +31,7 @@ std::vector<Case> cases(const Planner& on) {
                        .variant = variant.name,
                        .launch = {.block_threads = block_threads,
                                   .grid_blocks = on.blocks_of_full_device(block_threads, kFullWaves)},
-                       .work = register_pressure_work(on.limits(), kRounds),
+                       .work = register_pressure_work(kRounds),
                        .suite = suite_of(variant.name, block_threads),
                        .parameters = {{"block_threads", std::to_string(block_threads)}},
                        .expected_cause = on.has_local_memory(kRegisterPressure, variant.name)

@@ -49,7 +49,7 @@ Case make_case(const Planner& on, LiveRegistersBody body, int registers, int blo
       .variant = live_registers_variant(body, registers),
       .launch = {.block_threads = block_threads,
                  .grid_blocks = on.blocks_of_full_device(block_threads, kFullWaves)},
-      .work = live_registers_work(on.limits(), body, registers, rounds_of(body)),
+      .work = live_registers_work(body, registers, rounds_of(body)),
       .suite = smoke   ? Suite::smoke
                : quick ? Suite::quick
                        : Suite::full,

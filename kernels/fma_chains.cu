@@ -140,8 +140,8 @@ class PreparedFmaChains final : public Prepared {
 
 /// For how long warps that can issue in every cycle stay in lockstep, where it is known for the capability.
 std::optional<double> lockstep_cycles(const Limits& limits, ChainBody body, int chains) {
-  if (body != ChainBody::fma) return std::nullopt;
-  return known_cost("fma_chains", "lockstep_cycles_of_" + std::to_string(chains), limits.compute_capability);
+  if (body != ChainBody::fma || limits.compute_capability != kCostsOf) return std::nullopt;
+  return known_cost("fma_chains", "lockstep_cycles_of_" + std::to_string(chains));
 }
 
 std::unique_ptr<Prepared> prepare_compiled_chains(const Case& chosen, const Variant& variant,
@@ -165,9 +165,7 @@ std::string_view fma_chains_variant(ChainBody body, int chains) {
 }
 
 ChainRound fma_chains_round(const Limits& limits, ChainBody body, int chains) {
-  const auto cost = [&](std::string_view name) {
-    return nearest_cost("fma_chains", name, limits.compute_capability);
-  };
+  const auto cost = [](std::string_view name) { return kernel_cost("fma_chains", name); };
   const double loop = cost("loop_slots");
   const bool is_fma = body == ChainBody::fma;
   const double latency = cost(is_fma ? "fma_cycles" : "exponential_cycles");

@@ -230,8 +230,8 @@ std::unique_ptr<Prepared> prepare_grid_barrier(const Case& chosen, const Variant
 
 }  // namespace
 
-Work grid_barrier_work(const Limits& limits, std::int64_t rounds) {
-  const double cycles = nearest_cost("grid_barrier", "cycles_per_round", limits.compute_capability);
+Work grid_barrier_work(std::int64_t rounds) {
+  const double cycles = kernel_cost("grid_barrier", "cycles_per_round");
   return Work::equal(static_cast<double>(rounds) * cycles);
 }
 

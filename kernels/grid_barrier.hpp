@@ -20,6 +20,6 @@ extern const Kernel kGridBarrier;
 /// Of blocks that are so many rounds long, where nothing but waiting for one another decides how long that
 /// is: blocks of a grid, and of clusters of more than one. Nominal; what the others take depends on how many
 /// share an SM.
-Work grid_barrier_work(const Limits& limits, std::int64_t rounds);
+Work grid_barrier_work(std::int64_t rounds);
 
 }  // namespace occbench

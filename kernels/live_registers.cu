@@ -67,10 +67,9 @@ std::array<Variant, 2 * kBuildCount> live_registers_variants() {
 
 const std::array<Variant, 2 * kBuildCount> kLiveRegistersVariants = live_registers_variants();
 
-std::unique_ptr<Prepared> prepare_live_registers(const Case& chosen, const Variant& variant,
-                                                 const Device& device) {
+std::unique_ptr<Prepared> prepare_live_registers(const Case& chosen, const Variant& variant, const Device&) {
   const auto build = std::ranges::find(live_registers_builds(), variant.name, &LiveRegistersBuild::name);
-  return prepare_multiply_add(shape_of(build->body, build->registers), chosen, variant, device);
+  return prepare_multiply_add(shape_of(build->body, build->registers), chosen, variant);
 }
 
 }  // namespace
@@ -82,8 +81,8 @@ std::string_view live_registers_variant(LiveRegistersBody body, int registers) {
   throw std::out_of_range("live_registers has no variant of " + std::to_string(registers) + " registers");
 }
 
-Work live_registers_work(const Limits& limits, LiveRegistersBody body, int registers, int rounds) {
-  return multiply_add_work(limits, shape_of(body, registers), rounds);
+Work live_registers_work(LiveRegistersBody body, int registers, int rounds) {
+  return multiply_add_work(shape_of(body, registers), rounds);
 }
 
 const Kernel kLiveRegisters{"live_registers", "the same multiply-adds with more values alive in registers",

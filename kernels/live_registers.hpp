@@ -24,6 +24,6 @@ enum class LiveRegistersBody { throughput, latency };
 std::string_view live_registers_variant(LiveRegistersBody body, int registers);
 
 /// What each warp does in `rounds` rounds of 128 multiply-adds.
-Work live_registers_work(const Limits& limits, LiveRegistersBody body, int registers, int rounds);
+Work live_registers_work(LiveRegistersBody body, int registers, int rounds);
 
 }  // namespace occbench

@@ -87,13 +87,12 @@ Case configure_live_registers(const Point& at, const Device& device) {
   const bool stays = body == kResident;
   Case chosen = case_of(stays ? kResidentRegisters : kLiveRegisters, body, build.code,
                         launch_at(at, device, build.code->compiled().usage),
-                        [shape, stays](const Case& of, const Variant& variant, const Device& on) {
+                        [shape, stays](const Case& of, const Variant& variant, const Device&) {
                           return stays ? prepare_resident(shape, of, variant)
-                                       : prepare_multiply_add(shape, of, variant, on);
+                                       : prepare_multiply_add(shape, of, variant);
                         });
-  chosen.work =
-      stays ? parse_work(at.text("work"))
-            : multiply_add_work(device.limits, shape, static_cast<int>(at.integer("rounds", 1'000'000)));
+  chosen.work = stays ? parse_work(at.text("work"))
+                      : multiply_add_work(shape, static_cast<int>(at.integer("rounds", 1'000'000)));
   return chosen;
 }
 

@@ -24,18 +24,17 @@ int loads_in_round(const MultiplyAddShape& shape) {
   return (shape.steps + shape.steps_per_load - 1) / shape.steps_per_load;
 }
 
-double cost(const Limits& limits, std::string_view name) {
-  return nearest_cost("multiply_add", name, limits.compute_capability);
+double cost(std::string_view name) {
+  return kernel_cost("multiply_add", name);
 }
 
-double cycles_per_round(const Limits& limits, const MultiplyAddShape& shape) {
-  return shape.steps * cost(limits, "fma_cycles") + loads_in_round(shape) * cost(limits, "l2_load_cycles");
+double cycles_per_round(const MultiplyAddShape& shape) {
+  return shape.steps * cost("fma_cycles") + loads_in_round(shape) * cost("l2_load_cycles");
 }
 
-double issue_slots(const Limits& limits, const MultiplyAddShape& shape, double rounds) {
-  return rounds * (shape.steps + cost(limits, "slots_per_load") * loads_in_round(shape) +
-                   cost(limits, "slots_per_round")) +
-         shape.values + cost(limits, "slots_once");
+double issue_slots(const MultiplyAddShape& shape, double rounds) {
+  return rounds * (shape.steps + cost("slots_per_load") * loads_in_round(shape) + cost("slots_per_round")) +
+         shape.values + cost("slots_once");
 }
 
 /// Values below one half keep the sums bounded.
@@ -124,15 +123,15 @@ class PreparedMultiplyAdd final : public Prepared {
 
 }  // namespace
 
-Work multiply_add_work(const Limits& limits, const MultiplyAddShape& shape, int rounds) {
-  return {.cycles = rounds * cycles_per_round(limits, shape),
+Work multiply_add_work(const MultiplyAddShape& shape, int rounds) {
+  return {.cycles = rounds * cycles_per_round(shape),
           .distribution = EqualWork{},
-          .issue_slots = issue_slots(limits, shape, rounds)};
+          .issue_slots = issue_slots(shape, rounds)};
 }
 
 std::unique_ptr<Prepared> prepare_multiply_add(const MultiplyAddShape& shape, const Case& chosen,
-                                               const Variant& variant, const Device& device) {
-  const double rounds = std::round(chosen.work.value().cycles / cycles_per_round(device.limits, shape));
+                                               const Variant& variant) {
+  const double rounds = std::round(chosen.work.value().cycles / cycles_per_round(shape));
   return std::make_unique<PreparedMultiplyAdd>(shape, chosen, variant, std::max(1, static_cast<int>(rounds)),
                                                std::nullopt);
 }

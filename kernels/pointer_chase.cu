@@ -42,9 +42,7 @@ std::vector<std::uint32_t> random_cycle(std::size_t lines) {
 /// Cycles from an address to its value.
 double cycles_per_load(const Device& device, std::int64_t extent) {
   constexpr std::int64_t kFitsL1 = 16 * 1024;
-  const auto cost = [&](std::string_view name) {
-    return nearest_cost("pointer_chase", name, device.compute_capability);
-  };
+  const auto cost = [](std::string_view name) { return kernel_cost("pointer_chase", name); };
   if (extent <= kFitsL1) return cost("l1_load_cycles");
   return cost(extent <= static_cast<std::int64_t>(device.l2_bytes) / 2 ? "l2_load_cycles"
                                                                        : "memory_load_cycles");

@@ -119,9 +119,8 @@ class PreparedReads final : public Prepared {
   PreparedReads(const Case& chosen, int bytes, int in_flight, const Variant& variant, const Device& device)
       : function_(variant.function),
         launch_(chosen.launch),
-        waits_(
-            std::max<std::int64_t>(1, std::llround(chosen.work.value().cycles /
-                                                   reads_work(device.limits, bytes, in_flight, 1).cycles))),
+        waits_(std::max<std::int64_t>(
+            1, std::llround(chosen.work.value().cycles / reads_work(bytes, in_flight, 1).cycles))),
         bytes_(static_cast<std::size_t>(launch_.grid_blocks * launch_.block_threads * waits_ * in_flight *
                                         bytes)),
         source_(bytes_, chosen, device),
@@ -226,10 +225,8 @@ std::int64_t most_waits(const Device& device, const Launch& launch, int bytes, i
   return std::max<std::int64_t>(1, l2_times * static_cast<std::int64_t>(device.l2_bytes) / bytes_of_wait);
 }
 
-Work reads_work(const Limits& limits, int bytes, int in_flight, std::int64_t waits) {
-  const auto cost = [&](std::string_view name) {
-    return nearest_cost("reads", name, limits.compute_capability);
-  };
+Work reads_work(int bytes, int in_flight, std::int64_t waits) {
+  const auto cost = [](std::string_view name) { return kernel_cost("reads", name); };
   const auto count = static_cast<double>(waits);
   const double slots = in_flight * (cost("slots_per_load") + bytes / 4) + cost("slots_per_wait");
   const double latency = cost("read_cycles") + cost("cycles_per_doubling") * std::log2(in_flight);

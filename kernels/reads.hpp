@@ -21,7 +21,7 @@ std::string_view reads_variant(int bytes, int in_flight);
 
 /// Each warp waits so often for all its loads at once. A wait for twice as many loads is longer, for it is
 /// one for the last of them (predict/kernel_costs.hpp).
-Work reads_work(const Limits& limits, int bytes, int in_flight, std::int64_t waits);
+Work reads_work(int bytes, int in_flight, std::int64_t waits);
 
 /// How often each warp may wait for a launch to read no more than `l2_times` what L2 holds; once at least.
 std::int64_t most_waits(const Device& device, const Launch& launch, int bytes, int in_flight, int l2_times);

@@ -33,8 +33,7 @@ Case configure_reads(const Point& at, const Device& device) {
                         [bytes, in_flight](const Case& of, const Variant& variant, const Device& on) {
                           return prepare_reads(bytes, in_flight, of, variant, on);
                         });
-  chosen.work =
-      reads_work(device.limits, bytes, in_flight, std::max<std::int64_t>(1, at.integer("waits", 1'000'000)));
+  chosen.work = reads_work(bytes, in_flight, std::max<std::int64_t>(1, at.integer("waits", 1'000'000)));
   return chosen;
 }
 

@@ -76,14 +76,14 @@ std::vector<Variant> register_pressure_variants() {
 const std::vector<Variant> kRegisterPressureVariants = register_pressure_variants();
 
 std::unique_ptr<Prepared> prepare_register_pressure(const Case& chosen, const Variant& variant,
-                                                    const Device& device) {
-  return prepare_multiply_add(kRegisterPressureShape, chosen, variant, device);
+                                                    const Device&) {
+  return prepare_multiply_add(kRegisterPressureShape, chosen, variant);
 }
 
 }  // namespace
 
-Work register_pressure_work(const Limits& limits, int rounds) {
-  return multiply_add_work(limits, kRegisterPressureShape, rounds);
+Work register_pressure_work(int rounds) {
+  return multiply_add_work(kRegisterPressureShape, rounds);
 }
 
 const Kernel kRegisterPressure{"register_pressure", "multiply-adds over 144 values that want 150 registers",

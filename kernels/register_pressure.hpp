@@ -18,6 +18,6 @@ extern const Kernel kRegisterPressure;
 inline constexpr int kRegisterPressureBlockThreads = 256;
 
 /// Nominal, as if nothing were spilled: what spilling adds depends on the caches.
-Work register_pressure_work(const Limits& limits, int rounds);
+Work register_pressure_work(int rounds);
 
 }  // namespace occbench

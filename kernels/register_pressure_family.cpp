@@ -10,7 +10,7 @@ Case configure_register_pressure(const Point& at, const Device& device) {
                                 .compute_capability = device.compute_capability});
   Case chosen = case_of(kRegisterPressure, asked_registers(at, device.limits).cap ? "capped" : "uncapped",
                         code, launch_at(at, device, code->compiled().usage), kRegisterPressure.prepare);
-  chosen.work = register_pressure_work(device.limits, static_cast<int>(at.integer("rounds", 1'000'000)));
+  chosen.work = register_pressure_work(static_cast<int>(at.integer("rounds", 1'000'000)));
   return chosen;
 }
 

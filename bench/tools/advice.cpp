@@ -104,17 +104,16 @@ Work work_of(const Planner& on, const Limited& limited, const Launch& launch, in
   constexpr double kCycles = 100'000;
   if (limited.kernel == &kLiveRegisters) {
     const bool waits = limited.variant.starts_with("latency");
-    return live_registers_work(on.limits(),
-                               waits ? LiveRegistersBody::latency : LiveRegistersBody::throughput,
+    return live_registers_work(waits ? LiveRegistersBody::latency : LiveRegistersBody::throughput,
                                limited.registers, waits ? 4 : 64);
   }
-  if (limited.kernel == &kRegisterPressure) return register_pressure_work(on.limits(), 8);
+  if (limited.kernel == &kRegisterPressure) return register_pressure_work(8);
   if (limited.kernel == &kFmaChains)
     return fma_chains_work(on.limits(), ChainBody::fma, kChains, warps_per_sm / on.limits().sub_partitions,
                            kCycles);
   constexpr int kL2Times = 16;
   if (limited.kernel == &kReads)
-    return reads_work(on.limits(), 16, kLongReads, most_waits(on.device(), launch, 16, kLongReads, kL2Times));
+    return reads_work(16, kLongReads, most_waits(on.device(), launch, 16, kLongReads, kL2Times));
   Work work = Work::equal(kCycles);
   work.poll_cycles_per_warp = kSpin.poll_cycles_per_warp;
   return work;

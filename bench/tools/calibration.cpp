@@ -38,7 +38,7 @@ Case make_reads(const Planner& on) {
   return {.kernel = &kReads,
           .variant = variant,
           .launch = launch,
-          .work = reads_work(on.limits(), kBytes, kInFlight, waits),
+          .work = reads_work(kBytes, kInFlight, waits),
           .suite = Suite::smoke,
           .parameters = {{"shape", "reads"}}};
 }

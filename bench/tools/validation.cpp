@@ -126,10 +126,8 @@ Case draw_memory_bound(const Planner& on, Draws& draws) {
   const Launch launch = draw_launch(on, kReads, variant, block_threads, 1, kMostWaves, draws);
   const auto waits = std::min(static_cast<std::int64_t>(draws.between_in_ratio(10, 200)),
                               most_waits(on.device(), launch, bytes, in_flight, kMostL2Times));
-  return {.kernel = &kReads,
-          .variant = variant,
-          .launch = launch,
-          .work = reads_work(on.limits(), bytes, in_flight, waits)};
+  return {
+      .kernel = &kReads, .variant = variant, .launch = launch, .work = reads_work(bytes, in_flight, waits)};
 }
 
 /// What launches are drawn for: predictions of each kind have an error of their own.

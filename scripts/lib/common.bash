@@ -28,6 +28,24 @@ wrong_use() {
   exit 64
 }
 
+# read_arguments FLAG MOST WHAT ARGUMENT...: whether FLAG is among the arguments becomes $flagged, the others, at most so many,
+# ${positional[@]}. The script's $usage answers --help and wrong use.
+# shellcheck disable=SC2034,SC2154 # the script reads $flagged and has $usage
+read_arguments() {
+  local script=scripts/${0##*/} flag=$1 most=$2 what=$3 argument
+  shift 3
+  flagged=false positional=()
+  for argument in "$@"; do
+    case $argument in
+      "$flag") flagged=true ;;
+      -h | --help) printf '%s\n' "$usage" && exit ;;
+      -*) wrong_use "$script: unknown option '$argument'" "$usage" ;;
+      *) positional+=("$argument") ;;
+    esac
+  done
+  ((${#positional[@]} <= most)) || wrong_use "$script: at most $what, not: ${positional[*]}" "$usage"
+}
+
 # Held until the script and what it became by exec end, so that two never build, install or measure at once. A script
 # that such a process calls goes by its caller's lock.
 take_lock() {

@@ -13,7 +13,6 @@
 #include "occupancy/runtime_answers.hpp"
 #include "occupancy/text.hpp"
 #include "record/columns.hpp"
-#include "record/csv.hpp"
 
 namespace occbench {
 namespace {
@@ -38,20 +37,6 @@ Json change_json(const Change& change, int blocks_per_sm, double theoretical_pct
 
 void check_at_least(const char* what, std::int64_t value, std::int64_t least) {
   if (value < least) throw InputError("{} = {} is out of range: at least {}", what, value, least);
-}
-
-std::string flat_csv(std::span<const Json> objects) {
-  std::string text;
-  if (objects.empty()) return text;
-  std::vector<std::string> cells;
-  for (const auto& [name, value] : objects.front().items()) cells.push_back(name);
-  text += csv_record(cells);
-  for (const Json& object : objects) {
-    cells.clear();
-    for (const Json& value : object) cells.push_back(cell_text(value));
-    text += csv_record(cells);
-  }
-  return text;
 }
 
 std::string bytes(std::int64_t value) {
@@ -448,23 +433,6 @@ std::vector<Json> rules_json(const Question& question) {
                      {"rule", rule.sentence}});
   }
   return rules;
-}
-
-std::string cell_text(const Json& value) {
-  if (value.is_null()) return "";
-  if (value.is_string()) return value.get<std::string>();
-  if (value.is_number_float()) return real_text(value.get<double>());
-  return value.dump();
-}
-
-std::string flat_text(std::span<const Json> objects, AnswerFormat format) {
-  if (format == AnswerFormat::csv) return flat_csv(objects);
-  std::string text = "[";
-  for (const Json& object : objects) {
-    text += text.size() == 1 ? "\n  " : ",\n  ";
-    text += json_text(object, -1);
-  }
-  return text + "\n]\n";
 }
 
 std::string calc_report(const Question& question) {

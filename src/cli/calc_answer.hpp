@@ -66,11 +66,10 @@ std::vector<Json> cliffs_json(const Question& question);
 /// The rules that were applied: resource, blocks that it alone allows, whether it limits, the rule in words.
 std::vector<Json> rules_json(const Question& question);
 
-/// A value of a flat object as a CSV cell: null is empty, reals as the recorded rows have them.
-std::string cell_text(const Json& value);
-
-/// Flat objects as CSV, or as a JSON array, one a line. They must be no table.
-std::string flat_text(std::span<const Json> objects, AnswerFormat format);
+/// Flat objects in that format, which is no table.
+inline std::string flat_text(std::span<const Json> objects, AnswerFormat format) {
+  return format == AnswerFormat::csv ? flat_csv(objects) : flat_json(objects);
+}
 
 /// question_json() with answer_json().
 Json answered_json(const Question& question);

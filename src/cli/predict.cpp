@@ -229,15 +229,7 @@ void print_table(const Answer& answer, std::ostream& out) {
 }
 
 void print_csv(const Answer& answer, std::ostream& out) {
-  std::vector<std::string> names;
-  std::vector<std::string> cells;
-  for (const Column& column : columns()) {
-    std::string cell = cell_text(answer.row, column);
-    if (cell.empty()) continue;
-    names.emplace_back(column.name);
-    cells.push_back(std::move(cell));
-  }
-  fmt::print(out, "{}{}", csv_record(names), csv_record(cells));
+  fmt::print(out, "{}", flat_csv(std::vector{known_cells(answer.row)}));
 }
 
 void print_json(const Answer& answer, std::ostream& out) {

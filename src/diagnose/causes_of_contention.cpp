@@ -50,9 +50,8 @@ double atomic_requests(const Situation& situation) {
 
 /// Requests a cycle below which an address is idle for most of the launch, even if all lanes of all warps add
 /// floats to it.
-double idle_address_requests(const Situation& situation) {
-  return kBusyAddress * additions_to_one_address_per_cycle(situation.facts.limits->compute_capability) /
-         kThreadsPerWarp;
+double idle_address_requests() {
+  return kBusyAddress * additions_to_one_address_per_cycle() / kThreadsPerWarp;
 }
 
 /// Whether each warp makes a request, fast enough to keep an address busy most of the time, and warps wait for something.
@@ -60,7 +59,7 @@ bool atomics_delay(const Situation& situation) {
   const CounterValues& counters = situation.counters();
   const double requests = atomic_requests(situation);
   return requests >= launched_warps(situation) &&
-         requests > idle_address_requests(situation) * counters.sm_cycles_active_max.value_or(0) &&
+         requests > idle_address_requests() * counters.sm_cycles_active_max.value_or(0) &&
          counters.eligible_warps.value_or(0) < kFewEligible;
 }
 

@@ -34,16 +34,6 @@ std::string cuda_version_text(int version) {
                   cuda_version_text(driver), cuda_version_text(CUDART_VERSION), cuda_version_text(driver)));
 }
 
-std::string uuid_text(const cudaUUID_t& uuid) {
-  const auto byte = [&](int i) { return static_cast<unsigned>(static_cast<unsigned char>(uuid.bytes[i])); };
-  std::string text = "GPU-";
-  for (int i = 0; i < 16; ++i) {
-    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
-    text += fmt::format("{:02x}", byte(i));
-  }
-  return text;
-}
-
 /// A compute capability that the table lacks, from what the device says of itself; the units that it does not
 /// say are those of the nearest line of the table.
 Limits limits_from(const cudaDeviceProp& properties, Limits nearest) {
@@ -117,6 +107,15 @@ Device describe(int index) {
 }
 
 }  // namespace
+
+std::string uuid_text(const CUuuid_st& uuid, std::string_view prefix) {
+  std::string text(prefix);
+  for (std::size_t i = 0; i < sizeof(uuid.bytes); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += fmt::format("{:02x}", static_cast<unsigned char>(uuid.bytes[i]));
+  }
+  return text;
+}
 
 std::vector<Device> find_devices() {
   int count = 0;

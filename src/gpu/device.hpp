@@ -9,6 +9,8 @@
 #include "occupancy/limits.hpp"
 #include "predict/profile_choice.hpp"
 
+struct CUuuid_st;
+
 namespace occbench {
 
 /// A GPU of this machine, as the runtime describes it.
@@ -29,6 +31,9 @@ struct Device {
     return static_cast<double>(sm_count) * limits.max_warps_per_sm;
   }
 };
+
+/// As nvidia-smi writes it. @param prefix "MIG-" for a part of a GPU
+std::string uuid_text(const CUuuid_st& uuid, std::string_view prefix = "GPU-");
 
 /// All GPUs that the runtime sees, in its order.
 /// @throws GpuUnavailable if there is none that can be used, with the reason and the remedy.

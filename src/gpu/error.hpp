@@ -40,6 +40,17 @@ class CannotRun : public std::runtime_error {
 void check(cudaError_t code, std::string_view call,
            const std::source_location& where = std::source_location::current());
 
+/// The driver's function of this name, as of CUDA 12. @throws GpuUnavailable where the driver lacks it
+template <typename Signature>
+Signature* driver_function(const char* name) {
+  void* found = nullptr;
+  cudaDriverEntryPointQueryResult result{};
+  check(cudaGetDriverEntryPointByVersion(name, &found, 12000, cudaEnableDefault, &result), name);
+  if (result != cudaDriverEntryPointSuccess)
+    throw GpuUnavailable("the driver has no " + std::string(name) + ": this needs one of CUDA 12");
+  return reinterpret_cast<Signature*>(found);
+}
+
 /// Whether a kernel that failed has taken the process's context with it: every later CUDA call would fail
 /// too.
 bool context_is_lost() noexcept;

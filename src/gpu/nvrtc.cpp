@@ -17,6 +17,7 @@
 #include "files/output.hpp"
 #include "gpu/cuda_library.hpp"
 #include "gpu/no_runtime_compiler.hpp"
+#include "occupancy/text.hpp"
 
 namespace occbench {
 namespace {
@@ -119,16 +120,6 @@ void* open_library() {
                   library_name(kNewest), why, kNewest, CUDART_VERSION % 1000 / 10));
 }
 
-/// FNV-1a of 64 bits. It only names the file: the content itself is in the file and is compared.
-std::uint64_t hash_of(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char letter : text) {
-    hash ^= static_cast<unsigned char>(letter);
-    hash *= 0x100000001b3U;
-  }
-  return hash;
-}
-
 constexpr std::string_view kFirstLine = "occbench kernel 1";
 
 /// The parts of a file: the first line, a line with the parts' lengths, and the parts.
@@ -215,7 +206,8 @@ Nvrtc::Output Nvrtc::compile(const std::string& text, const std::string& name,
 }
 
 fs::path KernelCache::file_of(const std::string& content) const {
-  return folder_ / fmt::format("{:016x}.kernel", hash_of(content));
+  // It only names the file: the content itself is in the file and is compared.
+  return folder_ / fmt::format("{:016x}.kernel", fnv_hash<std::uint64_t>(content));
 }
 
 std::optional<Nvrtc::Output> KernelCache::find(const std::string& content) const {

@@ -17,6 +17,7 @@
 #include <fmt/core.h>
 
 #include "gpu/error.hpp"
+#include "occupancy/text.hpp"
 
 namespace occbench {
 namespace {
@@ -140,20 +141,6 @@ std::string note_on(const std::string& log, int given, const std::optional<int>&
   return raised ? fmt::format("the assembler raised the cap of {} registers to {}", *cap, *raised) : "";
 }
 
-/// The driver's own interface loads machine code; the runtime then takes the kernel as its own
-/// (cudaFuncGetAttributes: a function that it does not know is taken to be a cudaKernel_t).
-template <typename Signature>
-Signature* driver_function(const char* name) {
-  void* found = nullptr;
-  cudaDriverEntryPointQueryResult result{};
-  constexpr unsigned kFirstVersion = 12000;
-  check(cudaGetDriverEntryPointByVersion(name, &found, kFirstVersion, cudaEnableDefault, &result), name);
-  if (result != cudaDriverEntryPointSuccess)
-    throw GpuUnavailable(
-        fmt::format("the driver has no {}: kernels compiled at run time need one of CUDA 12", name));
-  return reinterpret_cast<Signature*>(found);
-}
-
 void require_loaded(CUresult result, std::string_view call) {
   if (result != CUDA_SUCCESS)
     throw GpuUnavailable(fmt::format("the driver does not load the compiled kernel: {} gives CUresult {}",
@@ -200,6 +187,8 @@ const void* RuntimeKernel::function() {
   if (function_ != nullptr) return function_;
   CUlibrary library = nullptr;
   CUkernel kernel = nullptr;
+  // The driver's own interface loads machine code; the runtime then takes the kernel as its own (cudaFuncGetAttributes: a
+  // function that it does not know is taken to be a cudaKernel_t).
   require_loaded(driver_function<decltype(cuLibraryLoadData)>("cuLibraryLoadData")(
                      &library, cubin_.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
                  "cuLibraryLoadData");
@@ -214,9 +203,7 @@ std::string included_by(const KernelSource& source) {
   std::string included;
   std::set<fs::path> seen;
   add_included(source.text, source.include_folders, seen, included);
-  std::uint64_t fnv = 0xcbf29ce484222325U;  // FNV-1a
-  for (const char letter : included) fnv = (fnv ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
-  return fmt::format("\n// included: {} bytes, {:x} {:x}", included.size(), fnv,
+  return fmt::format("\n// included: {} bytes, {:x} {:x}", included.size(), fnv_hash<std::uint64_t>(included),
                      std::hash<std::string>()(included));
 }
 

@@ -15,13 +15,9 @@ namespace occbench {
 namespace {
 
 CUcontext current_context() {
-  void* function = nullptr;
-  cudaDriverEntryPointQueryResult found{};
-  check(cudaGetDriverEntryPointByVersion("cuCtxGetCurrent", &function, 12000, cudaEnableDefault, &found),
-        "cudaGetDriverEntryPointByVersion(cuCtxGetCurrent)");
   CUcontext context = nullptr;
-  if (found != cudaDriverEntryPointSuccess ||
-      reinterpret_cast<CUresult (*)(CUcontext*)>(function)(&context) != CUDA_SUCCESS || context == nullptr) {
+  if (driver_function<decltype(cuCtxGetCurrent)>("cuCtxGetCurrent")(&context) != CUDA_SUCCESS ||
+      context == nullptr) {
     throw CountersUnavailable(CountersStatus::failed,
                               "the driver has no current context to read counters of");
   }

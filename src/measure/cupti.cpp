@@ -57,7 +57,7 @@ void check_supported(const Cupti& cupti, int device_index, Profiler profiler) {
   auto params = OCC_CUPTI_PARAMS(CUpti_Profiler_DeviceSupported_Params);
   params.cuDevice = device_index;
   params.api = profiler == Profiler::range ? CUPTI_PROFILER_RANGE_PROFILING : CUPTI_PROFILER_PM_SAMPLING;
-  cupti.call("cuptiProfilerDeviceSupported", cuptiProfilerDeviceSupported, params);
+  cupti.call(OCC_CUPTI(cuptiProfilerDeviceSupported), params);
   if (cupti.intercepted() || params.isSupported == CUPTI_PROFILER_CONFIGURATION_SUPPORTED) return;
   const std::pair<CUpti_Profiler_Support_Level, std::string_view> reasons[] = {
       {params.architecture, "its architecture"},
@@ -79,7 +79,7 @@ void check_supported(const Cupti& cupti, int device_index, Profiler profiler) {
 /// Makes CUPTI's profilers ready. It is not undone: all objects of the process share it.
 void initialize_profilers(const Cupti& cupti) {
   auto params = OCC_CUPTI_PARAMS(CUpti_Profiler_Initialize_Params);
-  cupti.call("cuptiProfilerInitialize", cuptiProfilerInitialize, params);
+  cupti.call(OCC_CUPTI(cuptiProfilerInitialize), params);
 }
 
 constexpr CUpti_MetricType kMetricTypes[] = {CUPTI_METRIC_TYPE_COUNTER, CUPTI_METRIC_TYPE_RATIO,
@@ -92,7 +92,7 @@ void Cupti::require(int result, std::string_view call) {
   if (!why_no_cupti().empty()) throw CountersUnavailable(CountersStatus::failed, why_no_cupti());
   const auto code = static_cast<CUptiResult>(result);
   const char* name = nullptr;
-  static_cast<void>(cuptiGetResultString(code, &name));
+  static_cast<void>(OCC_CUPTI(cuptiGetResultString)(code, &name));
   throw CountersUnavailable(
       status_of(code),
       fmt::format("{} failed: {}; {}", call, name != nullptr ? name : "unknown error", remedy_of(code)));
@@ -105,7 +105,7 @@ std::string supported_chip(const Cupti& cupti, int device_index, Profiler profil
   check_supported(cupti, device_index, profiler);
   auto params = OCC_CUPTI_PARAMS(CUpti_Device_GetChipName_Params);
   params.deviceIndex = static_cast<std::size_t>(device_index);
-  cupti.call("cuptiDeviceGetChipName", cuptiDeviceGetChipName, params);
+  cupti.call(OCC_CUPTI(cuptiDeviceGetChipName), params);
   return params.pChipName != nullptr ? params.pChipName : "";
 }
 
@@ -117,14 +117,14 @@ MetricHost::MetricHost(const Cupti& cupti, Profiler profiler, const std::string&
       profiler == Profiler::range ? CUPTI_PROFILER_TYPE_RANGE_PROFILER : CUPTI_PROFILER_TYPE_PM_SAMPLING;
   params.pChipName = chip.c_str();
   params.pCounterAvailabilityImage = availability.empty() ? nullptr : availability.data();
-  cupti_->call("cuptiProfilerHostInitialize", cuptiProfilerHostInitialize, params);
+  cupti_->call(OCC_CUPTI(cuptiProfilerHostInitialize), params);
   host_ = params.pHostObject;
 }
 
 MetricHost::~MetricHost() {
   auto params = OCC_CUPTI_PARAMS(CUpti_Profiler_Host_Deinitialize_Params);
   params.pHostObject = host_;
-  static_cast<void>(cupti_->try_call("cuptiProfilerHostDeinitialize", cuptiProfilerHostDeinitialize, params));
+  static_cast<void>(cupti_->try_call(OCC_CUPTI(cuptiProfilerHostDeinitialize), params));
 }
 
 int MetricHost::try_add(const std::vector<std::string>& metrics) {
@@ -133,19 +133,19 @@ int MetricHost::try_add(const std::vector<std::string>& metrics) {
   params.pHostObject = host_;
   params.ppMetricNames = names.data();
   params.numMetrics = names.size();
-  return cupti_->try_call("cuptiProfilerHostConfigAddMetrics", cuptiProfilerHostConfigAddMetrics, params);
+  return cupti_->try_call(OCC_CUPTI(cuptiProfilerHostConfigAddMetrics), params);
 }
 
 std::vector<std::uint8_t> MetricHost::config_image() {
   auto size = OCC_CUPTI_PARAMS(CUpti_Profiler_Host_GetConfigImageSize_Params);
   size.pHostObject = host_;
-  cupti_->call("cuptiProfilerHostGetConfigImageSize", cuptiProfilerHostGetConfigImageSize, size);
+  cupti_->call(OCC_CUPTI(cuptiProfilerHostGetConfigImageSize), size);
   std::vector<std::uint8_t> image(size.configImageSize);
   auto params = OCC_CUPTI_PARAMS(CUpti_Profiler_Host_GetConfigImage_Params);
   params.pHostObject = host_;
   params.pConfigImage = image.data();
   params.configImageSize = image.size();
-  cupti_->call("cuptiProfilerHostGetConfigImage", cuptiProfilerHostGetConfigImage, params);
+  cupti_->call(OCC_CUPTI(cuptiProfilerHostGetConfigImage), params);
   return image;
 }
 
@@ -161,7 +161,7 @@ std::vector<double> MetricHost::evaluate(const std::vector<std::string>& metrics
   params.ppMetricNames = names.data();
   params.numMetrics = names.size();
   params.pMetricValues = values.data();
-  cupti_->call("cuptiProfilerHostEvaluateToGpuValues", cuptiProfilerHostEvaluateToGpuValues, params);
+  cupti_->call(OCC_CUPTI(cuptiProfilerHostEvaluateToGpuValues), params);
   return values;
 }
 
@@ -171,7 +171,7 @@ std::vector<std::string> MetricHost::base_metrics() const {
     auto params = OCC_CUPTI_PARAMS(CUpti_Profiler_Host_GetBaseMetrics_Params);
     params.pHostObject = host_;
     params.metricType = type;
-    cupti_->call("cuptiProfilerHostGetBaseMetrics", cuptiProfilerHostGetBaseMetrics, params);
+    cupti_->call(OCC_CUPTI(cuptiProfilerHostGetBaseMetrics), params);
     names.insert(names.end(), params.ppMetricNames, params.ppMetricNames + params.numMetrics);
   }
   return names;
@@ -184,8 +184,7 @@ std::vector<std::string> MetricHost::sub_metrics(const std::string& base_metric)
     params.pHostObject = host_;
     params.metricType = type;
     params.pMetricName = base_metric.c_str();
-    if (cupti_->try_call("cuptiProfilerHostGetSubMetrics", cuptiProfilerHostGetSubMetrics, params) ==
-        CUPTI_SUCCESS) {
+    if (cupti_->try_call(OCC_CUPTI(cuptiProfilerHostGetSubMetrics), params) == CUPTI_SUCCESS) {
       return {params.ppSubMetrics, params.ppSubMetrics + params.numOfSubmetrics};
     }
   }
@@ -196,7 +195,7 @@ std::size_t passes_of(const Cupti& cupti, std::vector<std::uint8_t>& config_imag
   auto params = OCC_CUPTI_PARAMS(CUpti_Profiler_Host_GetNumOfPasses_Params);
   params.configImageSize = config_image.size();
   params.pConfigImage = config_image.data();
-  cupti.call("cuptiProfilerHostGetNumOfPasses", cuptiProfilerHostGetNumOfPasses, params);
+  cupti.call(OCC_CUPTI(cuptiProfilerHostGetNumOfPasses), params);
   return params.numOfPasses;
 }
 

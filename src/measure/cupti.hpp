@@ -54,16 +54,17 @@ class Cupti {
  public:
   explicit Cupti(CuptiInterceptor intercept) : intercept_(std::move(intercept)) {}
 
+  /// @param function  as OCC_CUPTI() gives it (cupti_library.hpp)
   /// @returns the call's result, a CUptiResult
   template <typename Function, typename Params>
-  auto try_call(std::string_view name, const Function& function, Params& params) const {
+  auto try_call(const Function& function, Params& params) const {
     using Result = decltype(function(&params));
-    return intercept_ ? static_cast<Result>(intercept_(name, &params)) : function(&params);
+    return intercept_ ? static_cast<Result>(intercept_(function.name(), &params)) : function(&params);
   }
   /// @throws CountersUnavailable
   template <typename Function, typename Params>
-  void call(std::string_view name, const Function& function, Params& params) const {
-    require(static_cast<int>(try_call(name, function, params)), name);
+  void call(const Function& function, Params& params) const {
+    require(static_cast<int>(try_call(function, params)), function.name());
   }
 
   /// @throws CountersUnavailable with the remedy, unless `result` is CUPTI_SUCCESS

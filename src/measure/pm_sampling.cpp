@@ -38,10 +38,10 @@ constexpr double kSystemCyclesPerNs = 1.5;
 std::vector<std::uint8_t> counter_availability(const Cupti& cupti, int device_index) {
   auto params = OCC_CUPTI_PARAMS(CUpti_PmSampling_GetCounterAvailability_Params);
   params.deviceIndex = static_cast<std::size_t>(device_index);
-  cupti.call("cuptiPmSamplingGetCounterAvailability", cuptiPmSamplingGetCounterAvailability, params);
+  cupti.call(OCC_CUPTI(cuptiPmSamplingGetCounterAvailability), params);
   std::vector<std::uint8_t> image(params.counterAvailabilityImageSize);
   params.pCounterAvailabilityImage = image.data();
-  cupti.call("cuptiPmSamplingGetCounterAvailability", cuptiPmSamplingGetCounterAvailability, params);
+  cupti.call(OCC_CUPTI(cuptiPmSamplingGetCounterAvailability), params);
   return image;
 }
 
@@ -127,7 +127,7 @@ void PmSession::enable(Trigger trigger, double interval_ns, std::size_t samples,
   disable();
   auto enabled = OCC_CUPTI_PARAMS(CUpti_PmSampling_Enable_Params);
   enabled.deviceIndex = static_cast<std::size_t>(device_index_);
-  cupti_.call("cuptiPmSamplingEnable", cuptiPmSamplingEnable, enabled);
+  cupti_.call(OCC_CUPTI(cuptiPmSamplingEnable), enabled);
   sampler_ = enabled.pPmSamplingObject;
   is_enabled_ = true;
   set_config(trigger, interval_ns, hardware_bytes);
@@ -137,7 +137,7 @@ void PmSession::enable(Trigger trigger, double interval_ns, std::size_t samples,
   size.pMetricNames = names.data();
   size.numMetrics = names.size();
   size.maxSamples = static_cast<std::uint32_t>(samples);
-  cupti_.call("cuptiPmSamplingGetCounterDataSize", cuptiPmSamplingGetCounterDataSize, size);
+  cupti_.call(OCC_CUPTI(cuptiPmSamplingGetCounterDataSize), size);
   image_.resize(size.counterDataSize);
   initialize_image();
 }
@@ -146,7 +146,7 @@ void PmSession::disable() noexcept {
   if (!std::exchange(is_enabled_, false)) return;
   auto params = OCC_CUPTI_PARAMS(CUpti_PmSampling_Disable_Params);
   params.pPmSamplingObject = std::exchange(sampler_, nullptr);
-  static_cast<void>(cupti_.try_call("cuptiPmSamplingDisable", cuptiPmSamplingDisable, params));
+  static_cast<void>(cupti_.try_call(OCC_CUPTI(cuptiPmSamplingDisable), params));
 }
 
 void PmSession::set_config(Trigger trigger, double interval_ns, std::size_t hardware_bytes) {
@@ -158,13 +158,13 @@ void PmSession::set_config(Trigger trigger, double interval_ns, std::size_t hard
   params.hwBufferAppendMode = CUPTI_PM_SAMPLING_HARDWARE_BUFFER_APPEND_MODE_KEEP_OLDEST;
   params.triggerMode = CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_TIME_INTERVAL;
   params.samplingInterval = static_cast<std::uint64_t>(std::llround(interval_ns));
-  const CUptiResult by_time = cupti_.try_call("cuptiPmSamplingSetConfig", cuptiPmSamplingSetConfig, params);
+  const CUptiResult by_time = cupti_.try_call(OCC_CUPTI(cuptiPmSamplingSetConfig), params);
   if (by_time == CUPTI_SUCCESS) return;
   if (trigger == Trigger::time) Cupti::require(by_time, "cuptiPmSamplingSetConfig");
   // Turing and GA100 do not have that trigger.
   params.triggerMode = CUPTI_PM_SAMPLING_TRIGGER_MODE_GPU_SYSCLK_INTERVAL;
   params.samplingInterval = static_cast<std::uint64_t>(std::llround(interval_ns * kSystemCyclesPerNs));
-  cupti_.call("cuptiPmSamplingSetConfig", cuptiPmSamplingSetConfig, params);
+  cupti_.call(OCC_CUPTI(cuptiPmSamplingSetConfig), params);
 }
 
 void PmSession::initialize_image() {
@@ -172,7 +172,7 @@ void PmSession::initialize_image() {
   params.pPmSamplingObject = sampler_;
   params.counterDataSize = image_.size();
   params.pCounterData = image_.data();
-  cupti_.call("cuptiPmSamplingCounterDataImageInitialize", cuptiPmSamplingCounterDataImageInitialize, params);
+  cupti_.call(OCC_CUPTI(cuptiPmSamplingCounterDataImageInitialize), params);
   image_is_used_ = false;
 }
 
@@ -180,19 +180,19 @@ void PmSession::start() {
   if (image_is_used_) initialize_image();
   auto params = OCC_CUPTI_PARAMS(CUpti_PmSampling_Start_Params);
   params.pPmSamplingObject = sampler_;
-  cupti_.call("cuptiPmSamplingStart", cuptiPmSamplingStart, params);
+  cupti_.call(OCC_CUPTI(cuptiPmSamplingStart), params);
 }
 
 void PmSession::stop() {
   auto params = OCC_CUPTI_PARAMS(CUpti_PmSampling_Stop_Params);
   params.pPmSamplingObject = sampler_;
-  cupti_.call("cuptiPmSamplingStop", cuptiPmSamplingStop, params);
+  cupti_.call(OCC_CUPTI(cuptiPmSamplingStop), params);
 }
 
 void PmSession::try_stop() noexcept {
   auto params = OCC_CUPTI_PARAMS(CUpti_PmSampling_Stop_Params);
   params.pPmSamplingObject = sampler_;
-  static_cast<void>(cupti_.try_call("cuptiPmSamplingStop", cuptiPmSamplingStop, params));
+  static_cast<void>(cupti_.try_call(OCC_CUPTI(cuptiPmSamplingStop), params));
 }
 
 PmSession::Decoded PmSession::decode() {
@@ -201,7 +201,7 @@ PmSession::Decoded PmSession::decode() {
   params.pPmSamplingObject = sampler_;
   params.pCounterDataImage = image_.data();
   params.counterDataImageSize = image_.size();
-  const CUptiResult decoded = cupti_.try_call("cuptiPmSamplingDecodeData", cuptiPmSamplingDecodeData, params);
+  const CUptiResult decoded = cupti_.try_call(OCC_CUPTI(cuptiPmSamplingDecodeData), params);
   Decoded result;
   result.overflow = params.overflow != 0 || decoded == CUPTI_ERROR_OUT_OF_MEMORY;
   if (!result.overflow) Cupti::require(decoded, "cuptiPmSamplingDecodeData");
@@ -210,7 +210,7 @@ PmSession::Decoded PmSession::decode() {
   auto info = OCC_CUPTI_PARAMS(CUpti_PmSampling_GetCounterDataInfo_Params);
   info.pCounterDataImage = image_.data();
   info.counterDataImageSize = image_.size();
-  cupti_.call("cuptiPmSamplingGetCounterDataInfo", cuptiPmSamplingGetCounterDataInfo, info);
+  cupti_.call(OCC_CUPTI(cuptiPmSamplingGetCounterDataInfo), info);
   result.samples = samples(info.numCompletedSamples);
   result.without_value = info.numCompletedSamples - result.samples.size();
   return result;
@@ -225,7 +225,7 @@ std::vector<PmSession::Sample> PmSession::samples(std::size_t completed) const {
     when.pCounterDataImage = image_.data();
     when.counterDataImageSize = image_.size();
     when.sampleIndex = i;
-    cupti_.call("cuptiPmSamplingCounterDataGetSampleInfo", cuptiPmSamplingCounterDataGetSampleInfo, when);
+    cupti_.call(OCC_CUPTI(cuptiPmSamplingCounterDataGetSampleInfo), when);
     std::vector<double> values = host_.evaluate(metrics_, image_, i);
     if (!std::ranges::all_of(values, [](double value) { return std::isfinite(value); })) continue;
     result.push_back({when.startTimestamp, when.endTimestamp, std::move(values)});
@@ -235,7 +235,7 @@ std::vector<PmSession::Sample> PmSession::samples(std::size_t completed) const {
 
 std::uint64_t cupti_time_ns() {
   std::uint64_t time = 0;
-  static_cast<void>(cuptiGetTimestamp(&time));
+  static_cast<void>(OCC_CUPTI(cuptiGetTimestamp)(&time));
   return time;
 }
 

@@ -37,11 +37,12 @@ void CUPTIAPI buffer_done(CUcontext context, std::uint32_t stream, std::uint8_t*
                           std::size_t valid) {
   if (ProgramEvents* const events = of_this_process) {
     CUpti_Activity* record = nullptr;
-    while (cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS) {
+    while (OCC_CUPTI(cuptiActivityGetNextRecord)(buffer, valid, &record) == CUPTI_SUCCESS) {
       if (record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) events->deliver_record(record);
     }
     std::size_t dropped = 0;
-    if (cuptiActivityGetNumDroppedRecords(context, stream, &dropped) == CUPTI_SUCCESS && dropped > 0) {
+    if (OCC_CUPTI(cuptiActivityGetNumDroppedRecords)(context, stream, &dropped) == CUPTI_SUCCESS &&
+        dropped > 0) {
       events->deliver_dropped(dropped);
     }
   }
@@ -280,22 +281,22 @@ void tell_of_resource(ProgramListener& listener, CUpti_CallbackId id, const CUpt
 
 std::string result_text(int result) {
   const char* text = nullptr;
-  static_cast<void>(cuptiGetResultString(static_cast<CUptiResult>(result), &text));
+  static_cast<void>(OCC_CUPTI(cuptiGetResultString)(static_cast<CUptiResult>(result), &text));
   return text != nullptr ? text : "unknown error";
 }
 
 }  // namespace
 
 void flush_kernel_records() {
-  static_cast<void>(cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_NONE));
+  static_cast<void>(OCC_CUPTI(cuptiActivityFlushAll)(CUPTI_ACTIVITY_FLAG_NONE));
 }
 
 bool keep_kernel_records(void* context, bool kept) {
   if (context == nullptr) {
-    const auto& change = kept ? cuptiActivityEnable : cuptiActivityDisable;
+    const auto& change = kept ? OCC_CUPTI(cuptiActivityEnable) : OCC_CUPTI(cuptiActivityDisable);
     return change(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == CUPTI_SUCCESS;
   }
-  const auto& change = kept ? cuptiActivityEnableContext : cuptiActivityDisableContext;
+  const auto& change = kept ? OCC_CUPTI(cuptiActivityEnableContext) : OCC_CUPTI(cuptiActivityDisableContext);
   return change(static_cast<CUcontext>(context), CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == CUPTI_SUCCESS;
 }
 
@@ -316,23 +317,22 @@ ProgramEvents::~ProgramEvents() {
   of_this_process = nullptr;
 }
 
-int ProgramEvents::try_call(std::string_view name, const std::function<int()>& function) const {
-  return intercept_ ? intercept_(name, nullptr) : function();
+template <typename Function, typename... Arguments>
+int ProgramEvents::try_call(const Function& function, Arguments... arguments) const {
+  return intercept_ ? intercept_(function.name(), nullptr) : function(arguments...);
 }
 
 /// Also where only records are wanted: another one's subscription would take them away.
 void ProgramEvents::subscribe() {
   CUpti_SubscriberHandle subscriber = nullptr;
-  Cupti::require(try_call("cuptiSubscribe", [&] { return cuptiSubscribe(&subscriber, on_event, this); }),
-                 "cuptiSubscribe");
+  Cupti::require(try_call(OCC_CUPTI(cuptiSubscribe), &subscriber, on_event, this), "cuptiSubscribe");
   subscriber_ = subscriber;
 }
 
 int ProgramEvents::hear(int domain, std::uint32_t id) {
   auto* const subscriber = static_cast<CUpti_SubscriberHandle>(subscriber_);
-  return try_call("cuptiEnableCallback", [&] {
-    return cuptiEnableCallback(1, subscriber, static_cast<CUpti_CallbackDomain>(domain), id);
-  });
+  return try_call(OCC_CUPTI(cuptiEnableCallback), 1U, subscriber, static_cast<CUpti_CallbackDomain>(domain),
+                  id);
 }
 
 void ProgramEvents::hear_launches() {
@@ -349,11 +349,9 @@ void ProgramEvents::hear_memory_calls() {
 }
 
 void ProgramEvents::record_kernels() {
-  int result = try_call("cuptiActivityRegisterCallbacks",
-                        [] { return cuptiActivityRegisterCallbacks(buffer_wanted, buffer_done); });
+  int result = try_call(OCC_CUPTI(cuptiActivityRegisterCallbacks), buffer_wanted, buffer_done);
   if (result == CUPTI_SUCCESS) {
-    result = try_call("cuptiActivityEnable",
-                      [] { return cuptiActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL); });
+    result = try_call(OCC_CUPTI(cuptiActivityEnable), CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
   }
   if (result != CUPTI_SUCCESS) why_no_records_ = result_text(result);
 }
@@ -361,7 +359,7 @@ void ProgramEvents::record_kernels() {
 void ProgramEvents::flush(bool all) {
   if (!why_no_records_.empty()) return;
   const std::uint32_t flag = all ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : CUPTI_ACTIVITY_FLAG_NONE;
-  static_cast<void>(try_call("cuptiActivityFlushAll", [&] { return cuptiActivityFlushAll(flag); }));
+  static_cast<void>(try_call(OCC_CUPTI(cuptiActivityFlushAll), flag));
 }
 
 void ProgramEvents::deliver(int domain, std::uint32_t id, const void* data) {

@@ -136,7 +136,8 @@ class ProgramEvents {
   void deliver_dropped(std::size_t count);
 
  private:
-  int try_call(std::string_view name, const std::function<int()>& function) const;
+  template <typename Function, typename... Arguments>
+  int try_call(const Function& function, Arguments... arguments) const;
   void subscribe();
   void record_kernels();
   int hear(int domain, std::uint32_t id);

@@ -35,10 +35,10 @@ std::vector<std::uint8_t> counter_availability(const Cupti& cupti, CUctx_st* con
   // Of all calls this one tells best whether the permission is missing: enabling can succeed without it.
   auto params = OCC_CUPTI_PARAMS(CUpti_Profiler_GetCounterAvailability_Params);
   params.ctx = context;
-  cupti.call("cuptiProfilerGetCounterAvailability", cuptiProfilerGetCounterAvailability, params);
+  cupti.call(OCC_CUPTI(cuptiProfilerGetCounterAvailability), params);
   std::vector<std::uint8_t> image(params.counterAvailabilityImageSize);
   params.pCounterAvailabilityImage = image.data();
-  cupti.call("cuptiProfilerGetCounterAvailability", cuptiProfilerGetCounterAvailability, params);
+  cupti.call(OCC_CUPTI(cuptiProfilerGetCounterAvailability), params);
   return image;
 }
 
@@ -54,7 +54,7 @@ RangeProfiler::RangeProfiler(const Cupti& cupti, CUctx_st* context, const Metric
     : cupti_(&cupti), set_(&set), ranges_(ranges) {
   auto params = OCC_CUPTI_PARAMS(CUpti_RangeProfiler_Enable_Params);
   params.ctx = context;
-  cupti_->call("cuptiRangeProfilerEnable", cuptiRangeProfilerEnable, params);
+  cupti_->call(OCC_CUPTI(cuptiRangeProfilerEnable), params);
   profiler_ = params.pRangeProfilerObject;
   std::vector<const char*> names = pointers_to(set.metrics());
   auto size = OCC_CUPTI_PARAMS(CUpti_RangeProfiler_GetCounterDataSize_Params);
@@ -64,7 +64,7 @@ RangeProfiler::RangeProfiler(const Cupti& cupti, CUctx_st* context, const Metric
   size.maxNumOfRanges = ranges;
   size.maxNumRangeTreeNodes = static_cast<std::uint32_t>(ranges);
   try {
-    cupti_->call("cuptiRangeProfilerGetCounterDataSize", cuptiRangeProfilerGetCounterDataSize, size);
+    cupti_->call(OCC_CUPTI(cuptiRangeProfilerGetCounterDataSize), size);
     data_.resize(size.counterDataSize);
   } catch (...) {
     disable();
@@ -79,7 +79,7 @@ RangeProfiler::~RangeProfiler() {
 void RangeProfiler::disable() noexcept {
   auto params = OCC_CUPTI_PARAMS(CUpti_RangeProfiler_Disable_Params);
   params.pRangeProfilerObject = profiler_;
-  static_cast<void>(cupti_->try_call("cuptiRangeProfilerDisable", cuptiRangeProfilerDisable, params));
+  static_cast<void>(cupti_->try_call(OCC_CUPTI(cuptiRangeProfilerDisable), params));
 }
 
 void RangeProfiler::prepare() {
@@ -87,8 +87,7 @@ void RangeProfiler::prepare() {
   image.pRangeProfilerObject = profiler_;
   image.counterDataSize = data_.size();
   image.pCounterData = data_.data();
-  cupti_->call("cuptiRangeProfilerCounterDataImageInitialize", cuptiRangeProfilerCounterDataImageInitialize,
-               image);
+  cupti_->call(OCC_CUPTI(cuptiRangeProfilerCounterDataImageInitialize), image);
   auto params = OCC_CUPTI_PARAMS(CUpti_RangeProfiler_SetConfig_Params);
   params.pRangeProfilerObject = profiler_;
   params.configSize = set_->config().size();
@@ -102,45 +101,45 @@ void RangeProfiler::prepare() {
   params.minNestingLevel = 1;
   params.passIndex = 0;
   params.targetNestingLevel = 1;
-  cupti_->call("cuptiRangeProfilerSetConfig", cuptiRangeProfilerSetConfig, params);
+  cupti_->call(OCC_CUPTI(cuptiRangeProfilerSetConfig), params);
 }
 
 void RangeProfiler::start() {
   auto params = OCC_CUPTI_PARAMS(CUpti_RangeProfiler_Start_Params);
   params.pRangeProfilerObject = profiler_;
-  cupti_->call("cuptiRangeProfilerStart", cuptiRangeProfilerStart, params);
+  cupti_->call(OCC_CUPTI(cuptiRangeProfilerStart), params);
 }
 
 void RangeProfiler::push(const std::string& name) {
   auto params = OCC_CUPTI_PARAMS(CUpti_RangeProfiler_PushRange_Params);
   params.pRangeProfilerObject = profiler_;
   params.pRangeName = name.c_str();
-  cupti_->call("cuptiRangeProfilerPushRange", cuptiRangeProfilerPushRange, params);
+  cupti_->call(OCC_CUPTI(cuptiRangeProfilerPushRange), params);
 }
 
 void RangeProfiler::pop() {
   auto params = OCC_CUPTI_PARAMS(CUpti_RangeProfiler_PopRange_Params);
   params.pRangeProfilerObject = profiler_;
-  cupti_->call("cuptiRangeProfilerPopRange", cuptiRangeProfilerPopRange, params);
+  cupti_->call(OCC_CUPTI(cuptiRangeProfilerPopRange), params);
 }
 
 bool RangeProfiler::stop() {
   auto params = OCC_CUPTI_PARAMS(CUpti_RangeProfiler_Stop_Params);
   params.pRangeProfilerObject = profiler_;
-  cupti_->call("cuptiRangeProfilerStop", cuptiRangeProfilerStop, params);
+  cupti_->call(OCC_CUPTI(cuptiRangeProfilerStop), params);
   return cupti_->intercepted() || params.isAllPassSubmitted != 0;
 }
 
 void RangeProfiler::try_stop() noexcept {
   auto params = OCC_CUPTI_PARAMS(CUpti_RangeProfiler_Stop_Params);
   params.pRangeProfilerObject = profiler_;
-  static_cast<void>(cupti_->try_call("cuptiRangeProfilerStop", cuptiRangeProfilerStop, params));
+  static_cast<void>(cupti_->try_call(OCC_CUPTI(cuptiRangeProfilerStop), params));
 }
 
 void RangeProfiler::decode() {
   auto params = OCC_CUPTI_PARAMS(CUpti_RangeProfiler_DecodeData_Params);
   params.pRangeProfilerObject = profiler_;
-  cupti_->call("cuptiRangeProfilerDecodeData", cuptiRangeProfilerDecodeData, params);
+  cupti_->call(OCC_CUPTI(cuptiRangeProfilerDecodeData), params);
   if (params.numOfRangeDropped > 0) {
     throw CountersUnavailable(CountersStatus::failed, fmt::format("CUPTI dropped {} of {} readings",
                                                                   params.numOfRangeDropped, ranges_));

@@ -8,13 +8,6 @@ namespace occbench {
 
 BestBlockSize best_block_size(const Limits& limits, const Launch& launch, const Usage& usage,
                               int max_block_threads) {
-  return best_block_size(limits, launch, usage, max_block_threads,
-                         [&](int) { return launch.dynamic_shared_bytes; });
-}
-
-BestBlockSize best_block_size(const Limits& limits, const Launch& launch, const Usage& usage,
-                              int max_block_threads,
-                              const std::function<std::int64_t(int block_threads)>& dynamic_shared_bytes) {
   if (max_block_threads < 1 || max_block_threads > limits.max_threads_per_block) {
     throw InputError("max_block_threads = {} is out of range: compute capability {} allows 1 to {}",
                      max_block_threads, to_string(limits.compute_capability), limits.max_threads_per_block);
@@ -24,7 +17,6 @@ BestBlockSize best_block_size(const Limits& limits, const Launch& launch, const 
   for (int warps = (max_block_threads + warp - 1) / warp; warps > 0; --warps) {
     Launch tried = launch;
     tried.block_threads = std::min(warps * warp, max_block_threads);
-    tried.dynamic_shared_bytes = dynamic_shared_bytes(tried.block_threads);
     const int blocks = theoretical_occupancy(limits, tried, usage).blocks_per_sm;
     if (blocks * tried.block_threads > best.blocks_per_sm * best.block_threads) {
       best = {tried.block_threads, blocks};
@@ -33,42 +25,24 @@ BestBlockSize best_block_size(const Limits& limits, const Launch& launch, const 
   return best;
 }
 
-namespace {
-
-/// What each of `blocks` blocks can get of an SM's shared memory, the driver's reserve included.
-std::optional<std::int64_t> share_of_block(const Limits& limits, const Launch& launch, const Usage& usage,
-                                           int blocks) {
+std::optional<std::int64_t> available_dynamic_shared_bytes(const Limits& limits, const Launch& launch,
+                                                           const Usage& usage, int blocks) {
   if (blocks < 1) throw InputError("blocks = {} is out of range: at least 1", blocks);
   Launch without = launch;
   without.dynamic_shared_bytes = 0;
   const Occupancy occupancy = theoretical_occupancy(limits, without, usage);
   if (occupancy.blocks_per_sm < blocks) return std::nullopt;
-  if (blocks == 1) return limits.max_shared_bytes_per_block + limits.reserved_shared_bytes_per_block;
+  const std::int64_t most = limits.max_shared_bytes_per_block - usage.static_shared_bytes;
+  if (blocks == 1) return most;
 
   // With static memory or a reserve the size is above 0 already.
   Launch with_some = without;
   with_some.dynamic_shared_bytes = 1;
   const std::int64_t shared_out = std::max(
       occupancy.shared_bytes_per_sm, theoretical_occupancy(limits, with_some, usage).shared_bytes_per_sm);
-  return shared_out / blocks / limits.shared_allocation_unit * limits.shared_allocation_unit;
-}
-
-}  // namespace
-
-std::optional<std::int64_t> available_dynamic_shared_bytes(const Limits& limits, const Launch& launch,
-                                                           const Usage& usage, int blocks) {
-  const std::optional<std::int64_t> share = share_of_block(limits, launch, usage, blocks);
-  if (!share) return std::nullopt;
-  return std::min<std::int64_t>(*share - limits.reserved_shared_bytes_per_block,
-                                limits.max_shared_bytes_per_block) -
-         usage.static_shared_bytes;
-}
-
-std::optional<std::int64_t> runtime_available_dynamic_shared_bytes(const Limits& limits, const Launch& launch,
-                                                                   const Usage& usage, int blocks) {
-  const std::optional<std::int64_t> share = share_of_block(limits, launch, usage, blocks);
-  if (!share) return std::nullopt;
-  return std::min<std::int64_t>(*share, limits.max_shared_bytes_per_block) - usage.static_shared_bytes;
+  const std::int64_t share =
+      shared_out / blocks / limits.shared_allocation_unit * limits.shared_allocation_unit;
+  return std::min(share - limits.reserved_shared_bytes_per_block - usage.static_shared_bytes, most);
 }
 
 std::int64_t max_active_clusters(const Occupancy& occupancy, int cluster_blocks,

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 
@@ -25,28 +24,18 @@ struct BestBlockSize {
 BestBlockSize best_block_size(const Limits& limits, const Launch& launch, const Usage& usage,
                               int max_block_threads);
 
-/// The same with dynamic shared memory as a function of the block size, bytes
-/// (cudaOccupancyMaxPotentialBlockSizeVariableSMem).
-BestBlockSize best_block_size(const Limits& limits, const Launch& launch, const Usage& usage,
-                              int max_block_threads,
-                              const std::function<std::int64_t(int block_threads)>& dynamic_shared_bytes);
-
 /// The most dynamic shared memory per block with which `blocks` blocks fit an SM, bytes; empty where so many
 /// do not fit even without any. `launch.dynamic_shared_bytes` is not looked at. With a carveout of 0 the
 /// smallest size above 0 is shared out, as the driver configures it for any block that uses shared memory; a
 /// single block may have all that a block can.
+///
+/// From compute capability 8.0 on, cudaOccupancyAvailableDynamicSMemPerBlock answers too much for two blocks or more: it
+/// does not take off what the driver reserves of each block (1 KB), so that with its answer
+/// cudaOccupancyMaxActiveBlocksPerMultiprocessor counts fewer blocks than were asked for. Seen in all 30,930 answers for
+/// two blocks or more of an H200 (driver 580.159.04, CUDA 13.0); cuda_occupancy.h shares it.
 /// @throws InputError as theoretical_occupancy, and for blocks below 1.
 std::optional<std::int64_t> available_dynamic_shared_bytes(const Limits& limits, const Launch& launch,
                                                            const Usage& usage, int blocks);
-
-/// The same as cudaOccupancyAvailableDynamicSMemPerBlock answers it. From compute capability 8.0 on that is
-/// too much for two blocks or more: it does not take off what the driver reserves of each block (1 KB), so
-/// that with its answer cudaOccupancyMaxActiveBlocksPerMultiprocessor counts fewer blocks than were asked
-/// for. Seen in all 30,930 answers for two blocks or more of an H200 (driver 580.159.04, CUDA 13.0);
-/// cuda_occupancy.h shares it.
-/// @throws InputError as available_dynamic_shared_bytes.
-std::optional<std::int64_t> runtime_available_dynamic_shared_bytes(const Limits& limits, const Launch& launch,
-                                                                   const Usage& usage, int blocks);
 
 /// Clusters that are resident at once, as cudaOccupancyMaxActiveClusters for the default scheduling policy: a
 /// cluster's blocks share one GPC, and a GPC takes part if it has an SM for each of them, though several may

@@ -35,6 +35,16 @@ auto mapped(const Range& range, Of of) {
   return values;
 }
 
+/// FNV-1a of 32 or 64 bits: the same in every run.
+template <typename Hash>
+Hash fnv_hash(std::string_view text) {
+  constexpr bool kShort = std::is_same_v<Hash, std::uint32_t>;
+  constexpr auto kPrime = static_cast<Hash>(kShort ? 0x1000193U : 0x100000001b3U);
+  auto hash = static_cast<Hash>(kShort ? 0x811c9dc5U : 0xcbf29ce484222325U);
+  for (const char letter : text) hash = (hash ^ static_cast<unsigned char>(letter)) * kPrime;
+  return hash;
+}
+
 /// What K, M and G behind a number multiply it by, powers of 1024; 0 for another character.
 std::int64_t size_factor(char suffix);
 

@@ -1,8 +1,6 @@
 #include "orchestrate/waiting.hpp"
 
 #include <chrono>
-#include <csignal>
-#include <pthread.h>
 #include <unistd.h>
 #include <utility>
 
@@ -10,6 +8,7 @@
 
 #include "files/output.hpp"
 #include "orchestrate/terminal.hpp"
+#include "predict/parallel.hpp"
 
 namespace occbench {
 namespace {
@@ -23,13 +22,7 @@ constexpr auto kBetween = 1s;
 
 Waiting::Waiting(std::string what, std::size_t total) : what_(std::move(what)), total_(total) {
   if (::isatty(STDERR_FILENO) == 0) return;
-  // Signals are for the thread that works.
-  sigset_t all;
-  sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { tell(); });
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread_ = thread_without_signals([this] { tell(); });
 }
 
 Waiting::~Waiting() {

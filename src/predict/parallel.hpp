@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <cstddef>
 #include <future>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace occbench {
@@ -27,6 +29,18 @@ void for_each_parallel(std::size_t count, const Function& of) {
   for (std::size_t i = 1; i < threads; ++i) others.push_back(std::async(std::launch::async, take));
   take();
   for (std::future<void>& other : others) other.get();
+}
+
+/// A thread that is given no signal: they are for the threads that were there.
+template <typename Function>
+std::thread thread_without_signals(Function run) {
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread thread(std::move(run));
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return thread;
 }
 
 }  // namespace occbench

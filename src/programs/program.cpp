@@ -24,13 +24,6 @@ namespace {
 /// Contexts and streams named in a row; programs make thousands of streams.
 constexpr std::size_t kMostNumbers = 8;
 
-/// FNV-1a, 32 bits: enough to tell kernels of one short name apart, and the same in every run.
-std::uint32_t hash_of(std::string_view text) {
-  std::uint32_t hash = 2166136261u;
-  for (const char character : text) hash = (hash ^ static_cast<unsigned char>(character)) * 16777619u;
-  return hash;
-}
-
 template <typename Value>
 std::string joined(const std::set<Value>& values, std::size_t most) {
   std::string text;
@@ -282,7 +275,7 @@ std::vector<CaseRecord> program_cases(std::span<const ProgramEntry> entries) {
     const std::string whole =
         fmt::format("{} {} {} {} {}", kernel.name, kernel.registers_per_thread, kernel.static_shared_bytes,
                     kernel.local_bytes_per_thread, kernel.carveout_pct.value_or(-1));
-    name += fmt::format(" #{:08x}", hash_of(whole));
+    name += fmt::format(" #{:08x}", fnv_hash<std::uint32_t>(whole));
   }
   return cases;
 }

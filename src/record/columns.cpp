@@ -11,7 +11,6 @@
 
 #include "occupancy/input_error.hpp"
 #include "occupancy/text.hpp"
-#include "record/csv.hpp"
 #include "record/json.hpp"
 
 namespace occbench {
@@ -122,20 +121,8 @@ This page is what `occbench columns --format markdown` prints.
 |---|---|---|---|---|---|
 )";
 
-constexpr std::array<const char*, 7> kNames = {"name", "type", "unit", "gate", "metric", "meaning", "read"};
-
 std::string_view metric_of(const Column& column) {
   return column.counter ? column.counter->metric : "";
-}
-
-std::vector<std::string> cells(const Column& column) {
-  return {std::string(column.name),
-          std::string(type_name(column)),
-          std::string(column.unit),
-          std::string(to_string(column.gate)),
-          std::string(metric_of(column)),
-          std::string(column.meaning),
-          column.counter ? std::string(to_string(column.counter->read)) : ""};
 }
 
 std::string code(std::string_view text) {
@@ -161,21 +148,20 @@ std::string table() {
   return text_table(lines, "<");
 }
 
-std::string csv() {
-  std::string text = csv_record(std::vector<std::string>(kNames.begin(), kNames.end()));
-  for (const Column& column : columns()) text += csv_record(cells(column));
-  return text;
-}
-
-std::string json() {
-  Json list = Json::array();
+/// @param scales  whether the objects have the scale of counters
+std::vector<Json> flat_columns(bool scales) {
+  std::vector<Json> objects;
   for (const Column& column : columns()) {
-    const std::vector<std::string> values = cells(column);
-    Json& entry = list.emplace_back();
-    for (std::size_t i = 0; i < values.size(); ++i) entry[kNames[i]] = values[i];
-    if (column.counter) entry["scale"] = column.counter->scale;
+    objects.push_back({{"name", column.name},
+                       {"type", type_name(column)},
+                       {"unit", column.unit},
+                       {"gate", to_string(column.gate)},
+                       {"metric", metric_of(column)},
+                       {"meaning", column.meaning},
+                       {"read", column.counter ? to_string(column.counter->read) : ""}});
+    if (scales && column.counter) objects.back()["scale"] = column.counter->scale;
   }
-  return json_text(list) + "\n";
+  return objects;
 }
 
 }  // namespace
@@ -275,8 +261,8 @@ void require_in_range(const Row& row, const Column& column) {
 
 std::string column_list(std::string_view format) {
   if (format == "markdown") return markdown();
-  if (format == "csv") return csv();
-  return format == "json" ? json() : table();
+  if (format == "csv") return flat_csv(flat_columns(false));
+  return format == "json" ? flat_json(flat_columns(true)) : table();
 }
 
 }  // namespace occbench

@@ -6,7 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 #include "record/columns.hpp"
+#include "record/csv.hpp"
 
 namespace occbench {
 
@@ -41,6 +43,33 @@ Json known_cells(const Row& row) {
 
 std::string json_text(const Json& value, int indent) {
   return value.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string cell_text(const Json& value) {
+  if (value.is_null()) return "";
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_number_float()) return real_text(value.get<double>());
+  return value.dump();
+}
+
+std::string flat_csv(std::span<const Json> objects) {
+  std::string text;
+  if (objects.empty()) return text;
+  std::vector<std::string> cells;
+  for (const auto& [name, value] : objects.front().items()) cells.push_back(name);
+  text += csv_record(cells);
+  for (const Json& object : objects)
+    text += csv_record(mapped(object, [](const Json& value) { return cell_text(value); }));
+  return text;
+}
+
+std::string flat_json(std::span<const Json> objects) {
+  std::string text = "[";
+  for (const Json& object : objects) {
+    text += text.size() == 1 ? "\n  " : ",\n  ";
+    text += json_text(object, -1);
+  }
+  return text + "\n]\n";
 }
 
 Json parse_json(std::string_view text, std::string_view source) {

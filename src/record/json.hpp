@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,15 @@ Json known_cells(const Row& row);
 
 /// JSON as text, with two spaces of indent (-1: on one line); bytes that are not UTF-8 become U+FFFD.
 std::string json_text(const Json& value, int indent = 2);
+
+/// A value of a flat object as a CSV cell: null is empty, reals as the recorded rows have them.
+std::string cell_text(const Json& value);
+
+/// Objects without objects in them as CSV, whose first line is the names of the first.
+std::string flat_csv(std::span<const Json> objects);
+
+/// The same as a JSON array, one a line.
+std::string flat_json(std::span<const Json> objects);
 
 /// Objects and arrays within each other: files that occbench reads have at most 5.
 inline constexpr std::size_t kMaxJsonDepth = 64;

@@ -12,74 +12,59 @@
 #include <cuda.h>
 #include <fmt/core.h>
 
+#include "gpu/device.hpp"
+
 namespace occbench {
 namespace {
 
-/// The driver's functions, found in the library that the program has loaded: this one must not load another.
-struct Functions {
-  decltype(&cuCtxGetDevice) ctx_get_device = nullptr;
-  decltype(&cuCtxPushCurrent) ctx_push_current = nullptr;
-  decltype(&cuCtxPopCurrent) ctx_pop_current = nullptr;
-  decltype(&cuDeviceGetName) device_get_name = nullptr;
-  decltype(&cuDeviceGetUuid) device_get_uuid = nullptr;
-  decltype(&cuDeviceGetAttribute) device_get_attribute = nullptr;
-  decltype(&cuEventCreate) event_create = nullptr;
-  decltype(&cuEventDestroy) event_destroy = nullptr;
-  decltype(&cuEventQuery) event_query = nullptr;
-  decltype(&cuFuncGetAttribute) func_get_attribute = nullptr;
-  decltype(&cuGraphGetNodes) graph_get_nodes = nullptr;
-  decltype(&cuGraphNodeGetType) graph_node_get_type = nullptr;
-  decltype(&cuGraphKernelNodeGetParams) graph_kernel_node_get_params = nullptr;
-  decltype(&cuGraphKernelNodeGetAttribute) graph_kernel_node_get_attribute = nullptr;
-  decltype(&cuStreamQuery) stream_query = nullptr;
-  decltype(&cuStreamGetFlags) stream_get_flags = nullptr;
-  // Not in every driver.
-  decltype(&cuCtxRecordEvent) ctx_record_event = nullptr;
-  decltype(&cuKernelGetFunction) kernel_get_function = nullptr;
-  /// From 12.3 on. The one before fails where a dependency is programmatic, as of cuBLAS's kernels.
-  CUresult (*graph_get_edges_and_data)(CUgraph, CUgraphNode*, CUgraphNode*, CUgraphEdgeData*,
-                                       std::size_t*) = nullptr;
-  CUresult (*graph_get_edges)(CUgraph, CUgraphNode*, CUgraphNode*, std::size_t*) = nullptr;
-  decltype(&cuKernelGetName) kernel_get_name = nullptr;
-  decltype(&cuFuncGetName) func_get_name = nullptr;
+/// A function of the driver, in the library that the program has loaded: this one must not load another.
+struct Symbol {
+  /// @throws std::runtime_error where there is none, unless it is `optional`
+  explicit Symbol(const char* name, bool optional = false) {
+    void* const library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    if (library == nullptr)
+      throw std::runtime_error("the program has not loaded the CUDA driver (libcuda.so.1)");
+    address = ::dlsym(library, name);
+    if (address == nullptr && !optional)
+      throw std::runtime_error(fmt::format("the CUDA driver has no {}", name));
+  }
+  template <typename Function>
+  operator Function*() const {
+    return reinterpret_cast<Function*>(address);
+  }
+  void* address;
 };
 
-template <typename Function>
-void find(void* library, const char* name, Function& function, bool optional = false) {
-  function = reinterpret_cast<Function>(::dlsym(library, name));
-  if (function == nullptr && !optional)
-    throw std::runtime_error(fmt::format("the CUDA driver has no {}", name));
-}
-
-Functions find_functions() {
-  void* const library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-  if (library == nullptr)
-    throw std::runtime_error("the program has not loaded the CUDA driver (libcuda.so.1)");
-  Functions functions;
-  find(library, "cuCtxGetDevice", functions.ctx_get_device);
-  find(library, "cuCtxPushCurrent_v2", functions.ctx_push_current);
-  find(library, "cuCtxPopCurrent_v2", functions.ctx_pop_current);
-  find(library, "cuDeviceGetName", functions.device_get_name);
-  find(library, "cuDeviceGetUuid_v2", functions.device_get_uuid);
-  find(library, "cuDeviceGetAttribute", functions.device_get_attribute);
-  find(library, "cuEventCreate", functions.event_create);
-  find(library, "cuEventDestroy_v2", functions.event_destroy);
-  find(library, "cuEventQuery", functions.event_query);
-  find(library, "cuFuncGetAttribute", functions.func_get_attribute);
-  find(library, "cuGraphGetNodes", functions.graph_get_nodes);
-  find(library, "cuGraphNodeGetType", functions.graph_node_get_type);
-  find(library, "cuGraphKernelNodeGetParams_v2", functions.graph_kernel_node_get_params);
-  find(library, "cuGraphKernelNodeGetAttribute", functions.graph_kernel_node_get_attribute);
-  find(library, "cuStreamQuery", functions.stream_query);
-  find(library, "cuStreamGetFlags", functions.stream_get_flags);
-  find(library, "cuCtxRecordEvent", functions.ctx_record_event, true);
-  find(library, "cuKernelGetFunction", functions.kernel_get_function, true);
-  find(library, "cuGraphGetEdges_v2", functions.graph_get_edges_and_data, true);
-  find(library, "cuGraphGetEdges", functions.graph_get_edges, true);
-  find(library, "cuKernelGetName", functions.kernel_get_name, true);
-  find(library, "cuFuncGetName", functions.func_get_name, true);
-  return functions;
-}
+struct Functions {
+  decltype(&cuCtxGetDevice) ctx_get_device = Symbol("cuCtxGetDevice");
+  decltype(&cuCtxPushCurrent) ctx_push_current = Symbol("cuCtxPushCurrent_v2");
+  decltype(&cuCtxPopCurrent) ctx_pop_current = Symbol("cuCtxPopCurrent_v2");
+  decltype(&cuDeviceGetName) device_get_name = Symbol("cuDeviceGetName");
+  decltype(&cuDeviceGetUuid) device_get_uuid = Symbol("cuDeviceGetUuid_v2");
+  decltype(&cuDeviceGetAttribute) device_get_attribute = Symbol("cuDeviceGetAttribute");
+  decltype(&cuEventCreate) event_create = Symbol("cuEventCreate");
+  decltype(&cuEventDestroy) event_destroy = Symbol("cuEventDestroy_v2");
+  decltype(&cuEventQuery) event_query = Symbol("cuEventQuery");
+  decltype(&cuFuncGetAttribute) func_get_attribute = Symbol("cuFuncGetAttribute");
+  decltype(&cuGraphGetNodes) graph_get_nodes = Symbol("cuGraphGetNodes");
+  decltype(&cuGraphNodeGetType) graph_node_get_type = Symbol("cuGraphNodeGetType");
+  decltype(&cuGraphKernelNodeGetParams) graph_kernel_node_get_params =
+      Symbol("cuGraphKernelNodeGetParams_v2");
+  decltype(&cuGraphKernelNodeGetAttribute) graph_kernel_node_get_attribute =
+      Symbol("cuGraphKernelNodeGetAttribute");
+  decltype(&cuStreamQuery) stream_query = Symbol("cuStreamQuery");
+  decltype(&cuStreamGetFlags) stream_get_flags = Symbol("cuStreamGetFlags");
+  // Not in every driver.
+  decltype(&cuCtxRecordEvent) ctx_record_event = Symbol("cuCtxRecordEvent", true);
+  decltype(&cuKernelGetFunction) kernel_get_function = Symbol("cuKernelGetFunction", true);
+  /// From 12.3 on. The one before fails where a dependency is programmatic, as of cuBLAS's kernels.
+  CUresult (*graph_get_edges_and_data)(CUgraph, CUgraphNode*, CUgraphNode*, CUgraphEdgeData*,
+                                       std::size_t*) = Symbol("cuGraphGetEdges_v2", true);
+  CUresult (*graph_get_edges)(CUgraph, CUgraphNode*, CUgraphNode*, std::size_t*) = Symbol("cuGraphGetEdges",
+                                                                                          true);
+  decltype(&cuKernelGetName) kernel_get_name = Symbol("cuKernelGetName", true);
+  decltype(&cuFuncGetName) func_get_name = Symbol("cuFuncGetName", true);
+};
 
 /// The context is current while it lives: the library's own thread has none, and a program's perhaps another.
 class Current {
@@ -289,8 +274,6 @@ class CuptiContext : public CountedContext {
 
 class LoadedDriver : public Driver {
  public:
-  LoadedDriver() : functions_(find_functions()) {}
-
   int device_of(void* context) override {
     try {
       const Current current(functions_, static_cast<CUcontext>(context));
@@ -400,16 +383,10 @@ class LoadedDriver : public Driver {
   }
 
  private:
-  /// As nvidia-smi writes it.
   std::string uuid_of(int device, const std::string& name) const {
     CUuuid uuid{};
     if (functions_.device_get_uuid(&uuid, device) != CUDA_SUCCESS) return "";
-    std::string text = name.find(" MIG ") == std::string::npos ? "GPU-" : "MIG-";
-    for (std::size_t i = 0; i < sizeof(uuid.bytes); ++i) {
-      if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
-      text += fmt::format("{:02x}", static_cast<unsigned>(static_cast<unsigned char>(uuid.bytes[i])));
-    }
-    return text;
+    return uuid_text(uuid, name.find(" MIG ") == std::string::npos ? "GPU-" : "MIG-");
   }
 
   struct Ordered {

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <charconv>
-#include <csignal>
 #include <exception>
-#include <pthread.h>
 #include <sched.h>
 #include <string>
 #include <system_error>
 #include <utility>
+
+#include "predict/parallel.hpp"
 
 namespace occbench {
 namespace {
@@ -67,13 +67,7 @@ UsedGpu* GpuSamplers::of(int device) {
   gpu.sampler = std::make_unique<Sampler>(
       *gpu.sampled, Sampler::Of{device, sms.warps_per_sm, began_ns_, windows_}, table_, captures_,
       [this](std::chrono::nanoseconds time) { return wait(time); });
-  // The program's signals are for the program's threads.
-  sigset_t all;
-  sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  gpu.thread = std::thread([this, &gpu] { sample(gpu); });
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  gpu.thread = thread_without_signals([this, &gpu] { sample(gpu); });
   return &gpu;
 }
 

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <chrono>
 #include <condition_variable>
-#include <csignal>
 #include <cstdlib>
 #include <iterator>
 #include <mutex>
@@ -21,6 +20,7 @@
 #include "entries/process_files.hpp"
 #include "measure/cupti.hpp"
 #include "occupancy/input_error.hpp"
+#include "predict/parallel.hpp"
 #include "record/kernel_name.hpp"
 #include "trace/regions.hpp"
 #include "trace/tracer.hpp"
@@ -174,16 +174,10 @@ void in_forked_child() {
 }
 
 void start_thread() {
-  // The program's signals are for the program's threads.
-  sigset_t all;
-  sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread([] {
+  thread_without_signals([] {
     run_where_any_thread_may();
     library->tend();
   }).detach();
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void start() {

@@ -7,7 +7,6 @@
 #include <thread>
 #include <vector>
 
-#include <benchmark/benchmark.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,6 +15,7 @@
 #include "gpu/error.hpp"
 #include "gpu/first_gpc.hpp"
 #include "gpu/launch_timer.hpp"
+#include "harness/google_benchmark.hpp"
 #include "harness/run.hpp"
 #include "kernels/spin.hpp"
 #include "measure/counters.hpp"
@@ -381,18 +381,12 @@ class UnevenWorkOnAGpu : public FirstGpcOnAGpu {
   Row measure(const Case& chosen) {
     const Experiment of{"first_gpc", "a claim", "tests/gpu",
                         [&](const Planner&) { return std::vector<Case>{chosen}; }};
-    benchmark::ClearRegisteredBenchmarks();
     const Options options = parse_options({"--occ_readings=4", "--benchmark_min_time=0.0002",
                                            "--occ_csv=" + (temporary_.path() / "rows.csv").string()});
-    std::vector<std::string> arguments = options.google_benchmark;
-    arguments.insert(arguments.begin(), {"test", "--benchmark_filter="});
-    std::vector<char*> pointers;
-    for (std::string& argument : arguments) pointers.push_back(argument.data());
-    int count = static_cast<int>(pointers.size());
-    benchmark::Initialize(&count, pointers.data());
+    static const std::string program = "test";
+    initialize_google_benchmark(program, options);
     const Experiment* const experiments[] = {&of};
     EXPECT_EQ(run_experiments(experiments, options, device_, *instruments_), ExitStatus::done);
-    benchmark::ClearRegisteredBenchmarks();
     return read_rows(temporary_.path() / "rows.csv").at(0);
   }
 

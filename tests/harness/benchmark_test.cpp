@@ -280,7 +280,7 @@ TEST(Options, WrongFlagsOfEitherKindAreWrongUse) {
 
 std::vector<std::string> chips() {
   auto params = OCC_CUPTI_PARAMS(CUpti_Profiler_Host_GetSupportedChips_Params);
-  EXPECT_EQ(cuptiProfilerHostGetSupportedChips(&params), CUPTI_SUCCESS);
+  EXPECT_EQ(OCC_CUPTI(cuptiProfilerHostGetSupportedChips)(&params), CUPTI_SUCCESS);
   return {params.ppChipNames, params.ppChipNames + params.numChips};
 }
 

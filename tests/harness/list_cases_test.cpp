@@ -19,6 +19,7 @@
 #include "files/output.hpp"
 #include "harness/depth.hpp"
 #include "harness/run.hpp"
+#include "many_cases.hpp"
 #include "orchestrate/run.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
@@ -426,20 +427,7 @@ double growth_by_a_case() {
 TEST_F(ManyCases, HaveTheirRowsAndGiveBackWhatTheyGatheredOnceTheyAreReported) {
   heap_at_case.reserve(kCases);
   const Kernel noting{"noting", "fake, and what memory is in use", kVariants, prepare};
-  const Experiment experiment{
-      "many", "memory does not grow", "tests/harness", [&](const Planner&) {
-        std::vector<Case> cases;
-        for (int i = 0; i < kCases; ++i) {
-          cases.push_back({.kernel = &noting,
-                           .variant = "plain",
-                           .launch = {.block_threads = 64, .grid_blocks = 1 + i % kGrids},
-                           .work = Work::equal(2000),
-                           .suite = Suite::smoke,
-                           .parameters = {{"order", std::to_string(i)}}});
-        }
-        return cases;
-      }};
-  EXPECT_EQ(run(experiment, {"--benchmark_min_time=0.0002"}), ExitStatus::done);
+  EXPECT_EQ(run(many_cases(noting, kCases, kGrids), {"--benchmark_min_time=0.0002"}), ExitStatus::done);
   const std::vector<Row> rows = read_rows(csv());
   ASSERT_EQ(rows.size(), static_cast<std::size_t>(kCases));
   for (int i = 0; i < kCases; ++i) {

@@ -293,7 +293,7 @@ TEST_F(KernelsOnGpu, LiveValuesComputesWhatTheHostDoes) {
       const Case chosen{.kernel = &kLiveRegisters,
                         .variant = live_registers_variant(body, registers),
                         .launch = {.block_threads = 96, .grid_blocks = 7},
-                        .work = live_registers_work(device_.limits, body, registers, 2)};
+                        .work = live_registers_work(body, registers, 2)};
       EXPECT_EQ(check(chosen), Check::ok) << chosen.variant;
     }
   }
@@ -303,7 +303,7 @@ TEST_F(KernelsOnGpu, TheCheckOfLiveValuesFindsAnotherKernelsResult) {
   const Case chosen{.kernel = &kLiveRegisters,
                     .variant = live_registers_variant(LiveRegistersBody::throughput, 31),
                     .launch = {.block_threads = 96, .grid_blocks = 7},
-                    .work = live_registers_work(device_.limits, LiveRegistersBody::throughput, 31, 2)};
+                    .work = live_registers_work(LiveRegistersBody::throughput, 31, 2)};
   Variant other = kLiveRegisters.find(chosen.variant);
   other.function = kLiveRegisters.find(live_registers_variant(LiveRegistersBody::throughput, 32)).function;
   EXPECT_EQ(check(chosen, other), Check::wrong);
@@ -314,7 +314,7 @@ TEST_F(KernelsOnGpu, DemandingComputesTheSameHoweverFewRegistersItHas) {
     const Case chosen{.kernel = &kRegisterPressure,
                       .variant = variant.name,
                       .launch = {.block_threads = kRegisterPressureBlockThreads, .grid_blocks = 5},
-                      .work = register_pressure_work(device_.limits, 3)};
+                      .work = register_pressure_work(3)};
     EXPECT_EQ(check(chosen), Check::ok) << variant.name;
   }
 }
@@ -404,7 +404,7 @@ TEST_F(KernelsOnGpu, ReadsReadEveryByteOnceInEveryLaunch) {
       const Case chosen{.kernel = &kReads,
                         .variant = reads_variant(bytes, in_flight),
                         .launch = {.block_threads = 96, .grid_blocks = 50},
-                        .work = reads_work(device_.limits, bytes, in_flight, 7)};
+                        .work = reads_work(bytes, in_flight, 7)};
       const auto prepared = kReads.prepare(chosen, kReads.find(chosen.variant), device_);
       EXPECT_EQ(prepared->check(stream_->get()), Check::ok) << chosen.variant;
       EXPECT_EQ(prepared->check(stream_->get()), Check::ok) << chosen.variant << ", another part";
@@ -417,7 +417,7 @@ TEST_F(KernelsOnGpu, TheCheckOfReadsFindsBytesThatWereNotRead) {
   const Case chosen{.kernel = &kReads,
                     .variant = reads_variant(4, 8),
                     .launch = {.block_threads = 96, .grid_blocks = 50},
-                    .work = reads_work(device_.limits, 4, 8, 7)};
+                    .work = reads_work(4, 8, 7)};
   Variant other = kReads.find(chosen.variant);
   other.function = kReads.find(reads_variant(4, 4)).function;
   EXPECT_EQ(check(chosen, other), Check::wrong);

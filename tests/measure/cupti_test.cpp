@@ -34,7 +34,7 @@ using ::testing::SizeIs;
 
 std::vector<std::string> chips_from_turing_on() {
   auto params = OCC_CUPTI_PARAMS(CUpti_Profiler_Host_GetSupportedChips_Params);
-  EXPECT_EQ(cuptiProfilerHostGetSupportedChips(&params), CUPTI_SUCCESS);
+  EXPECT_EQ(OCC_CUPTI(cuptiProfilerHostGetSupportedChips)(&params), CUPTI_SUCCESS);
   std::vector<std::string> chips(params.ppChipNames, params.ppChipNames + params.numChips);
   std::erase_if(chips, [](const std::string& chip) { return chip.starts_with("GV"); });
   return chips;

@@ -146,7 +146,7 @@ TEST_P(AgainstToolkit, FindsTheSameBestBlockSize) {
   std::mt19937 random(3);
   for (int round = 0; round < 500; ++round) {
     const int at_most = 1 + static_cast<int>(random() % 1024u);
-    const int bytes_per_thread = static_cast<int>(random() % 100u);
+    const Launch launch{.dynamic_shared_bytes = static_cast<int>(random() % 40'000u)};
     const Usage usage{.registers_per_thread = static_cast<int>(
                           random() % (1u + static_cast<unsigned>(limits_.max_registers_per_thread))),
                       .static_shared_bytes = static_cast<int>(random() % 40'000u)};
@@ -156,12 +156,10 @@ TEST_P(AgainstToolkit, FindsTheSameBestBlockSize) {
     const cudaOccDeviceState state;
     int grid = 0;
     int block = 0;
-    ASSERT_EQ(cudaOccMaxPotentialOccupancyBlockSizeVariableSMem(
-                  &grid, &block, &device_, &kernel, &state,
-                  [&](int threads) { return static_cast<std::size_t>(threads * bytes_per_thread); }),
+    ASSERT_EQ(cudaOccMaxPotentialOccupancyBlockSize(&grid, &block, &device_, &kernel, &state,
+                                                    static_cast<std::size_t>(launch.dynamic_shared_bytes)),
               CUDA_OCC_SUCCESS);
-    const BestBlockSize best = best_block_size(
-        limits_, {}, usage, at_most, [&](int threads) { return std::int64_t{threads} * bytes_per_thread; });
+    const BestBlockSize best = best_block_size(limits_, launch, usage, at_most);
     EXPECT_EQ(best.block_threads, block) << "at most " << at_most;
     EXPECT_EQ(best.blocks_per_sm, grid);
   }
@@ -183,16 +181,11 @@ TEST_P(AgainstToolkit, LeavesAsMuchDynamicSharedMemoryLessTheReserve) {
         const std::optional<std::int64_t> found =
             available_dynamic_shared_bytes(limits_, launch, usage, blocks);
         ASSERT_EQ(found.has_value(), error == CUDA_OCC_SUCCESS);
-        const std::optional<std::int64_t> runtime =
-            runtime_available_dynamic_shared_bytes(limits_, launch, usage, blocks);
-        ASSERT_EQ(runtime.has_value(), found.has_value());
         if (!found) continue;
         const std::int64_t most = limits_.max_shared_bytes_per_block - static_bytes;
         const std::int64_t less_reserve =
             static_cast<std::int64_t>(expected) - limits_.reserved_shared_bytes_per_block;
         EXPECT_EQ(*found, std::min(less_reserve, most))
-            << blocks << " blocks, carveout " << carveout.value_or(-1);
-        EXPECT_EQ(*runtime, std::min(static_cast<std::int64_t>(expected), most))
             << blocks << " blocks, carveout " << carveout.value_or(-1);
       }
     }

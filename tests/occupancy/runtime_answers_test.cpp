@@ -22,16 +22,6 @@ TEST(BestBlockSize, IsTheLargestOfThoseThatFillTheSm) {
   EXPECT_EQ(best_block_size(limits, {}, {.registers_per_thread = 40}, 256).block_threads, 256);
 }
 
-TEST(BestBlockSize, FollowsSharedMemoryThatGrowsWithTheBlock) {
-  // 120 bytes a thread in 228 KB with 1 KB reserved a block: two blocks of up to 964 threads, three of up to
-  // 640.
-  const Limits& limits = limits_of({9, 0});
-  const auto bytes = [](int threads) { return std::int64_t{threads} * 120; };
-  const BestBlockSize best = best_block_size(limits, {}, {.registers_per_thread = 32}, 1024, bytes);
-  EXPECT_EQ(best.block_threads, 960);
-  EXPECT_EQ(best.blocks_per_sm, 2);
-}
-
 TEST(BestBlockSize, IsZeroWhereNothingCanLaunch) {
   const Launch launch{.dynamic_shared_bytes = 300'000};
   EXPECT_EQ(best_block_size(limits_of({9, 0}), launch, {.registers_per_thread = 32}, 1024).block_threads, 0);
@@ -69,16 +59,11 @@ TEST(AvailableDynamicSharedMemory, IsNoneWhereTheBlocksDoNotFitAtAll) {
   EXPECT_THROW(available_dynamic_shared_bytes(limits_of({9, 0}), launch, {}, 0), InputError);
 }
 
-TEST(AvailableDynamicSharedMemory, OfTheRuntimeForgetsTheReserve) {
-  // 228 KB for two; each block has 1 KB reserved, which two blocks of 114 KB would not find.
-  const Usage usage{.registers_per_thread = 32};
-  EXPECT_EQ(runtime_available_dynamic_shared_bytes(limits_of({9, 0}), {.block_threads = 256}, usage, 2),
-            116'736);
-  EXPECT_EQ(available_dynamic_shared_bytes(limits_of({9, 0}), {.block_threads = 256}, usage, 2), 115'712);
-  EXPECT_EQ(runtime_available_dynamic_shared_bytes(limits_of({9, 0}), {.block_threads = 256}, usage, 1),
-            232'448);
-  EXPECT_EQ(runtime_available_dynamic_shared_bytes(limits_of({7, 5}), {.block_threads = 256}, usage, 2),
-            32'768);
+TEST(AvailableDynamicSharedMemory, IsWhatTheReserveOfEachBlockLeaves) {
+  // 228 KB for two; each block has 1 KB reserved.
+  EXPECT_EQ(available_dynamic_shared_bytes(limits_of({9, 0}), {.block_threads = 256},
+                                           {.registers_per_thread = 32}, 2),
+            115'712);
 }
 
 TEST(ActiveClusters, ShareTheSmsOfOneGpc) {

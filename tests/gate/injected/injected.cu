@@ -75,8 +75,8 @@ class PreparedStay final : public Prepared {
   DeviceBuffer<long long> held_;  ///< by whichever warp wrote last, cycles
 };
 
-std::unique_ptr<Prepared> prepare(const Case& chosen, const Variant& variant, const Device& device) {
-  if (variant.name == "arithmetic") return prepare_multiply_add(kShape, chosen, variant, device);
+std::unique_ptr<Prepared> prepare(const Case& chosen, const Variant& variant, const Device&) {
+  if (variant.name == "arithmetic") return prepare_multiply_add(kShape, chosen, variant);
   return std::make_unique<PreparedStay>(chosen, variant);
 }
 
@@ -108,7 +108,7 @@ std::vector<Case> cases(const Planner& on) {
   const Work hold = Work::equal(kCycles);
   return {
       make_case(kInjected, "arithmetic", {.block_threads = 256, .grid_blocks = blocks_of_256},
-                live_registers_work(on.limits(), LiveRegistersBody::throughput, 31, kRounds), "registers"),
+                live_registers_work(LiveRegistersBody::throughput, 31, kRounds), "registers"),
       make_case(
           kSpin, "plain",
           {.block_threads = 256, .grid_blocks = blocks_of_256 / 2, .dynamic_shared_bytes = shared_bytes(on)},
