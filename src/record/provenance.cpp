@@ -8,7 +8,6 @@
 
 #include <fmt/chrono.h>
 
-#include "build_commit.hpp"
 #include "occupancy/input_error.hpp"
 
 namespace occbench {
@@ -39,10 +38,6 @@ std::chrono::sys_seconds parse_iso_time(std::string_view text) {
 std::string host_name() {
   std::array<char, 256> name{};
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
-
-std::string_view build_commit() {
-  return kBuildCommit;
 }
 
 }  // namespace occbench
