@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "files/output.hpp"
-#include "gate/run.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
 #include "run_command.hpp"
@@ -395,22 +394,6 @@ TEST_F(Explain, RefusesWhatMatchesNothing) {
               testing::AllOf(
                   HasSubstr("no row has a counter's value; a launch is explained without one by its numbers"),
                   testing::Not(HasSubstr("--filter"))));
-}
-
-/// Here, for under sanitizers it takes half a minute.
-TEST(RecordedRuns, HaveSamplesOfTheirRows) {
-  int with_samples = 0;
-  for (const std::filesystem::directory_entry& entry :
-       std::filesystem::recursive_directory_iterator(OCCBENCH_SOURCE_DIR "/results")) {
-    const std::string name = entry.path().filename().string();
-    if (!name.ends_with(".csv") || name.ends_with(".samples.csv")) continue;
-    if (samples_beside(entry.path()).empty()) continue;
-    const RecordedRun run = read_run(entry.path());
-    EXPECT_EQ(run.stray_samples, "") << entry.path();
-    EXPECT_TRUE(run.has_samples) << entry.path();
-    ++with_samples;
-  }
-  EXPECT_GE(with_samples, 14);
 }
 
 }  // namespace

@@ -94,6 +94,16 @@ inline void one_slow_gpc(Row& row) {
   if (follows_sm_clock(row) && row.grid_blocks >= row.sm_count && row.time_us) *row.time_us *= 1.005;
 }
 
+inline const std::map<std::string, Fault> kFaults = {{"sm_clock", slow_clock},
+                                                     {"bandwidth", slow_memory},
+                                                     {"sm_count", one_sm_less},
+                                                     {"sm_cycles", one_hidden_sm_less},
+                                                     {"gpc_clock", one_slow_gpc}};
+
+inline void slow_memory_of_an_h100(Row& row) {
+  if (row.kernel == "reads" && row.throughput.value_or(0) > 2e12) *row.time_us /= 0.97;
+}
+
 /// GPUs of one model as copies of recorded rows. Each case is from one of two runs. Each GPU has a clock of its
 /// own, with the standard deviation of 0.05 % that five H200s show, and memory with 0.1 %.
 class MadeUpFleet {

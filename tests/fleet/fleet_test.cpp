@@ -22,18 +22,11 @@ namespace occbench {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::Contains;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using Cells = std::vector<std::string>;
-
-const std::map<std::string, Fault> kFaults = {{"sm_clock", slow_clock},
-                                              {"bandwidth", slow_memory},
-                                              {"sm_count", one_sm_less},
-                                              {"sm_cycles", one_hidden_sm_less},
-                                              {"gpc_clock", one_slow_gpc}};
 
 TEST(Middle, OfValuesThatLieCloseTogetherIsNamedFromTheLeastDistance) {
   const std::vector<double> close = {7, 7.1, 6.9, 7.05, 6.95};
@@ -50,21 +43,6 @@ TEST(Middle, OfValuesThatLieFurtherApartIsNamedFromFiveStandardDeviationsWhateve
   for (int i = 0; i < 20; ++i) values.push_back(1e6);
   EXPECT_NEAR(middle_of(values, 0.1).median, 0.02, 0.005);
   EXPECT_NEAR(middle_of(values, 0.1).named_from, 5 * 1.4826 * 0.5, 0.2);
-}
-
-TEST_F(Fleet, NamesAFaultByWhatItIsAndNothingElse) {
-  for (const int gpus : {3, 12, 40}) {
-    for (unsigned seed = 1; seed <= 3; ++seed) {
-      for (const auto& [cause, fault] : kFaults) {
-        const Causes causes = causes_of({fleet_file(seed, gpus, {{gpus / 2, fault}})});
-        SCOPED_TRACE(fmt::format("{}, seed {}, {} GPUs: {}", cause, seed, gpus, out_.substr(0, 1500)));
-        ASSERT_EQ(causes.size(), 1);
-        EXPECT_EQ(causes.begin()->first, fmt::format("GPU-{:05}", gpus / 2));
-        EXPECT_THAT(causes.begin()->second, Contains(cause));
-        EXPECT_EQ(causes.begin()->second.size(), cause == "sm_count" ? 2 : 1);  // its cycles too
-      }
-    }
-  }
 }
 
 TEST_F(Fleet, NamesAllFaultsOfAFleet) {
@@ -88,16 +66,6 @@ TEST_F(Fleet, TellsTheSizeOfAFault) {
   EXPECT_EQ(sizes.size(), 2);
   EXPECT_NEAR(sizes["sm_clock"], -1, 0.2);
   EXPECT_NEAR(sizes["bandwidth"], -3, 0.4);
-}
-
-TEST_F(Fleet, NamesNothingAmongGpusWithoutAFault) {
-  for (unsigned seed = 1; seed <= 20; ++seed) {
-    for (const int gpus : {3, 6, 20}) EXPECT_THAT(causes_of({fleet_file(seed, gpus, {})}), IsEmpty()) << seed;
-  }
-}
-
-TEST_F(Fleet, NamesOneFaultAmongFiveHundredGpus) {
-  EXPECT_EQ(causes_of({fleet_file(7, 500, {{321, slow_memory}})}), (Causes{{"GPU-00321", {"bandwidth"}}}));
 }
 
 TEST_F(Fleet, SaysSinceWhenAGpuIsOutOfLineAndAgainstWhat) {
