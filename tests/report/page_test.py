@@ -51,6 +51,25 @@ class Drawn(NamedTuple):
     asked: list[str]
 
 
+class Window:
+    def __init__(self, page):
+        self.page = page
+        self.drawn = Drawn(page, [], [])
+        page.on("console", lambda message: self.drawn.said.append(message.text))
+        page.on("pageerror", lambda error: self.drawn.said.append(str(error)))
+        page.on("request", lambda request: self.drawn.asked.append(request.url))
+
+    def draw(self, file, width=WIDTH, color_scheme="light"):
+        """The page once all is drawn, with what it says on the console and what it asks for."""
+        self.page.goto("about:blank")
+        self.page.set_viewport_size({"width": width, "height": 900})
+        self.page.emulate_media(color_scheme=color_scheme, media="null")
+        self.drawn = Drawn(self.page, [], [])
+        self.page.goto(file.as_uri())
+        self.page.wait_for_selector("html[data-charts][data-rows]", timeout=30_000)
+        return self.drawn
+
+
 class InBrowser(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -58,6 +77,7 @@ class InBrowser(unittest.TestCase):
         playwright = cls.enterClassContext(sync_playwright())
         cls.browser = playwright.chromium.launch(executable_path=chromium())
         cls.addClassCleanup(cls.browser.close)
+        cls.shared = cls.window()
 
     @classmethod
     def report(cls, *files, page="report.html"):
@@ -66,17 +86,11 @@ class InBrowser(unittest.TestCase):
         return cls.folder / page
 
     @classmethod
-    def draw(cls, add_cleanup, file, width=WIDTH, **context):
-        """The page once all is drawn, with what it says on the console and what it asks for."""
-        opened = cls.browser.new_context(viewport={"width": width, "height": 900}, **context)
-        add_cleanup(opened.close)
-        drawn = Drawn(opened.new_page(), [], [])
-        drawn.page.on("console", lambda message: drawn.said.append(message.text))
-        drawn.page.on("pageerror", lambda error: drawn.said.append(str(error)))
-        drawn.page.on("request", lambda request: drawn.asked.append(request.url))
-        drawn.page.goto(file.as_uri())
-        drawn.page.wait_for_selector("html[data-charts][data-rows]", timeout=30_000)
-        return drawn
+    def window(cls):
+        """Where pages are drawn one after the other: a new window is a new process, which compiles the page's scripts again."""
+        window = Window(cls.browser.new_page())
+        cls.addClassCleanup(window.page.close)
+        return window
 
     def no_text_is_cut(self, page, width):
         """The page is as wide as the window, and each chart and its text as wide as its panel."""
@@ -95,8 +109,8 @@ class InBrowser(unittest.TestCase):
     def setUp(self):
         self.drawn = []
 
-    def open(self, file, width=WIDTH, **context):
-        self.drawn.append(self.draw(self.addCleanup, file, width, **context))
+    def open(self, file, width=WIDTH, color_scheme="light", window=None):
+        self.drawn.append((window or self.shared).draw(file, width, color_scheme))
         return self.drawn[-1].page
 
     def tearDown(self):
@@ -125,7 +139,7 @@ class Recorded(InBrowser):
         shutil.copy(made_up.RECORDED, rows)
         made_up.write_recordings(cls.folder)
         cls.file = cls.report(rows)
-        cls.held_out = cls.draw(cls.addClassCleanup, cls.file)
+        cls.held_out = cls.window().draw(cls.file)
 
     def look(self):
         """A page for all tests that do no more than look at it."""
@@ -365,8 +379,10 @@ class OtherFiles(InBrowser):
         built = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
         first = 1e9
         for _ in range(3):
-            page = self.open(report)
+            page = self.open(report, window=self.window())
             first = min(first, page.evaluate("performance.getEntriesByName('first chart')[0].startTime") / 1000)
+            if first < 2 * slower():
+                break
         print(f"built in {built:.1f} s, {report.stat().st_size / 1e6:.1f} MB, first chart after {first:.2f} s")
         self.assertLess(built, 20 * slower())
         self.assertLessEqual(report.stat().st_size, 30e6)

@@ -27,6 +27,7 @@ SUITE = ROOT / "results" / "nvidia-h200" / "full.csv"
 TRACE = ROOT / "results" / "nvidia-h100-80gb-hbm3" / "programs" / "training.json.gz"
 CUBIN = ROOT / "tests" / "binary" / "cuobjdump" / "kernels.2.sm_90.cubin"
 PREDICTED = "html[data-shown=prediction]"
+VIEWPORT = {"width": 1280, "height": 900}
 
 
 def chromium() -> str | None:
@@ -83,16 +84,29 @@ class InBrowser(unittest.TestCase):
         playwright = cls.enterClassContext(sync_playwright())
         cls.browser = playwright.chromium.launch(executable_path=chromium())
         cls.addClassCleanup(cls.browser.close)
+        cls.window = cls.browser.new_page(viewport=VIEWPORT)
 
-    def open(self, state: str = "", width: int = 1280, **context):
-        opened = self.browser.new_context(viewport={"width": width, "height": 900}, **context)
-        self.addCleanup(opened.close)
-        page = opened.new_page()
-        self.said: list[str] = []
-        self.asked: list[str] = []
-        page.on("console", lambda message: self.said.append(message.text))
-        page.on("pageerror", lambda error: self.said.append(str(error)))
-        page.on("request", lambda request: self.asked.append(request.url))
+    def open(self, state: str = "", *, beside: bool = False, width: int = VIEWPORT["width"], **context):
+        """The page, loaded anew in the window of all tests. A context of its own, in a new process, takes twice as long:
+        it is for a page beside another, of another width, with settings, or to be timed."""
+        page = self.window
+        if beside or context or width != VIEWPORT["width"]:
+            opened = self.browser.new_context(viewport=VIEWPORT | {"width": width}, **context)
+            self.addCleanup(opened.close)
+            page = opened.new_page()
+        else:
+            page.goto("about:blank")  # another state of the address alone would load nothing
+        said: list[str] = []
+        asked: list[str] = []
+        self.said, self.asked = said, asked
+        heard = {
+            "console": lambda message: said.append(message.text),
+            "pageerror": lambda error: said.append(str(error)),
+            "request": lambda request: asked.append(request.url),
+        }
+        for event, listener in heard.items():
+            page.on(event, listener)
+            self.addCleanup(page.remove_listener, event, listener)
         page.goto(PAGE.as_uri() + state)
         page.wait_for_selector(PREDICTED, timeout=30_000)
         return page
@@ -235,7 +249,7 @@ class Use(InBrowser):
         page.fill("#gpu", "a100-sxm4-80gb")
         page.wait_for_selector(PREDICTED)
         self.wait_until(page, "location.hash.includes('a100-sxm4-80gb')")
-        again = self.open(page.evaluate("location.hash"))
+        again = self.open(page.evaluate("location.hash"), beside=True)
         self.assertEqual(again.input_value("#text"), page.input_value("#text"))
         self.assertEqual(again.inner_text("#predicted"), page.inner_text("#predicted"))
         again.click("#reset")
@@ -357,7 +371,7 @@ class Use(InBrowser):
         no_file.write_bytes(bytes(range(256)) * 50)
         page.set_input_files("#file", no_file)
         page.locator("#read", has_text="no.csv").wait_for()
-        state = self.open("#block=128&work=equal:1000&gpu=h200&x=%3Cscript%3E")
+        state = self.open("#block=128&work=equal:1000&gpu=h200&x=%3Cscript%3E", beside=True)
         self.assertIsNone(page.evaluate("window.ran ?? null"))
         self.assertEqual(state.input_value("#block"), "128")
 
@@ -463,7 +477,7 @@ class Student(InBrowser):
 class Page(InBrowser):
     def test_it_is_one_file_that_asks_for_no_other(self) -> None:
         self.assertLess(PAGE.stat().st_size, 2_000_000)
-        self.open()
+        self.open(beside=True)
         self.assertEqual([url for url in self.asked if not url.startswith("blob:")], [PAGE.as_uri()])
         self.assertEqual(self.said, [])
 
@@ -483,7 +497,7 @@ class Page(InBrowser):
 
 
 class Times(InBrowser):
-    """Processor time, or the least of several times: other programs make single ones longer. CTest runs no test beside."""
+    """Processor time, or the least of up to three times: other programs make single ones longer. CTest runs no test beside."""
 
     def test_the_launches_of_20_000_rows_are_listed_in_two_seconds(self) -> None:
         with open(SUITE, newline="") as file:
@@ -493,11 +507,13 @@ class Times(InBrowser):
         rows.write_text("\n".join([lines[0], *(body[place % len(body)] for place in range(20_000))]) + "\n")
         times = []
         for _ in range(3):
-            page = self.open()
+            page = self.open(beside=True)
             begin = time.perf_counter()
             page.set_input_files("#file", rows)
             page.wait_for_selector("#launches button")
             times.append(time.perf_counter() - begin)
+            if times[-1] < 2 * slower():
+                break
         print(f"20,000 rows {min(times):.2f} s")
         self.assertLess(min(times), 2 * slower())
         self.assertIn("20,000 launches in rows.csv", page.inner_text("#read"))
@@ -506,7 +522,7 @@ class Times(InBrowser):
         self.assertNotEqual(page.inner_text("#measured"), "–")
 
     def test_a_drag_is_answered_at_once(self) -> None:
-        page = self.open("#grid=10000")
+        page = self.open("#grid=10000", beside=True)
         devtools = page.context.new_cdp_session(page)
         devtools.send("Performance.enable")
 
