@@ -4,7 +4,7 @@ docs/any-program.md and docs/notes/tracing.md."""
 import itertools
 import random
 from collections.abc import Callable, Collection, Iterable
-from statistics import mean
+from statistics import fmean
 
 import polars as pl
 
@@ -129,8 +129,8 @@ def excess(runs: Collection[tuple[list[str], list[str]]]) -> float:
     """By how much more runs of different ways differ than runs of one way. @param runs what each way chose, for each choice"""
     total = 0.0
     for ways in runs:
-        within = [mean(one != other for one, other in itertools.combinations(way, 2)) for way in ways]
-        total += mean(one != other for one, other in itertools.product(*ways)) - mean(within)
+        within = [fmean(one != other for one, other in itertools.combinations(way, 2)) for way in ways]
+        total += fmean(one != other for one, other in itertools.product(*ways)) - fmean(within)
     return total
 
 
