@@ -63,7 +63,7 @@ const std::string kRuns[] = {kSuites[0],
                              "nvidia-h100-80gb-hbm3/programs/inference",
                              "nvidia-h100-80gb-hbm3/programs/gemm"};
 
-std::vector<Told> told(const std::string& run) {
+std::vector<Told> read_and_diagnose(const std::string& run) {
   std::vector<Told> all;
   for (CaseRecord& record : read_case_records(OCCBENCH_SOURCE_DIR "/results/" + run + ".csv")) {
     if (!record.theory || !record.readings.counters.achieved_pct) continue;
@@ -71,6 +71,13 @@ std::vector<Told> told(const std::string& run) {
     all.push_back({std::move(record), std::move(findings)});
   }
   return all;
+}
+
+/// Of each file once in a process.
+const std::vector<Told>& told(const std::string& run) {
+  static std::map<std::string, std::vector<Told>> of_runs;
+  const auto found = of_runs.find(run);
+  return found != of_runs.end() ? found->second : of_runs.emplace(run, read_and_diagnose(run)).first->second;
 }
 
 /// Every file of rows that was recorded, of suites, random launches, programs and sweeps.
@@ -144,10 +151,10 @@ TEST(RecordedSuite, BlocksThatAreSaidToCostNoTimeCostNoneWhereTheyAreRecorded) {
   for (const std::string& suite : kSuites) {
     std::map<std::string, double> of_wave;
     std::vector<Told> rows;
-    for (Told& each : told(suite)) {
+    for (const Told& each : told(suite)) {
       if (each.record.identity.experiment != "data_race") continue;
       if (each.record.theory->waves == 1) of_wave[each.record.identity.variant] = *each.record.times.time_us;
-      rows.push_back(std::move(each));
+      rows.push_back(each);
     }
     ASSERT_EQ(of_wave.size(), 6) << suite;
     for (const Told& each : rows) {
@@ -168,10 +175,10 @@ TEST(RecordedSuite, WhatWholeWavesCanSaveIsWhatTheySaveWhereTheyAreRecorded) {
   for (const std::string& suite : kSuites) {
     double wave_us = 0;
     std::vector<Told> partial;
-    for (Told& each : told(suite)) {
+    for (const Told& each : told(suite)) {
       if (each.record.identity.experiment != "waves") continue;
       if (each.record.theory->waves == 1) wave_us = *each.record.times.time_us;
-      if (each.points_of({Cause::tail}) > 0) partial.push_back(std::move(each));
+      if (each.points_of({Cause::tail}) > 0) partial.push_back(each);
     }
     ASSERT_GT(wave_us, 0) << suite;
     EXPECT_GT(partial.size(), 10U) << suite;
@@ -267,8 +274,8 @@ TEST(RecordedSuite, LittleIsUnexplained) {
 class ExpectedCauses : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    for (Told& each : told(GetParam())) {
-      if (100 - each.achieved_pct() >= kNothingLost) rows_.push_back(std::move(each));
+    for (const Told& each : told(GetParam())) {
+      if (100 - each.achieved_pct() >= kNothingLost) rows_.push_back(each);
     }
     const bool declared = std::ranges::any_of(
         rows_, [](const Told& each) { return !each.record.identity.expected_cause.empty(); });
