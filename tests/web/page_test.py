@@ -87,7 +87,7 @@ class InBrowser(unittest.TestCase):
         cls.window = cls.browser.new_page(viewport=VIEWPORT)
 
     def open(self, state: str = "", *, beside: bool = False, width: int = VIEWPORT["width"], **context):
-        """The page, loaded anew in the window of all tests. A context of its own, in a new process, takes twice as long:
+        """The page, loaded again in the window of all tests. A context of its own, in a new process, takes twice as long:
         it is for a page beside another, of another width, with settings, or to be timed."""
         page = self.window
         if beside or context or width != VIEWPORT["width"]:
