@@ -114,6 +114,8 @@ bool GpuSamplers::take_over(UsedGpu& gpu, const std::function<void()>& when_free
   constexpr int kMostTries = 6;
   /// A launch comes with some 10 calls. Set-up has few; what launches seldom costs little when it is counted.
   constexpr std::int64_t kBusyCallsPerSecond = 300;
+  /// So long its other launches are counted where it launches graphs: a program may end before a first window.
+  constexpr std::chrono::milliseconds kBesideGraphs{500};
   const auto tick = std::min(*after_, std::chrono::milliseconds(1000));
   for (std::chrono::milliseconds busy{0}; busy < *after_ && !gpu.runs_graphs;) {
     const std::uint32_t before = table_.latest();
@@ -122,6 +124,7 @@ bool GpuSamplers::take_over(UsedGpu& gpu, const std::function<void()>& when_free
     if (ends_) return false;
     if (1000 * std::int64_t{table_.latest() - before} >= kBusyCallsPerSecond * tick.count()) busy += tick;
   }
+  if (gpu.runs_graphs && !wait(kBesideGraphs)) return false;
   gpu.is_handed_over = true;
   for (int tries = 0; tries < kMostTries; ++tries) {
     if (listener_.release_counters(gpu, when_free)) return true;

@@ -73,8 +73,7 @@ class GpuSamplers {
   std::uint64_t time_of_call(const UsedGpu& gpu) const {
     return gpu.sampler && gpu.sampler->wants_times() ? driver_.time_ns() - began_ns_ : 0;
   }
-  /// Kernels of a graph cannot be counted one by one, and take some 50 us longer while the counters are held for that (H100, H200,
-  /// CUDA 13.0): it is sampled at once.
+  /// Kernels of a graph cannot be counted one by one: it is sampled soon.
   void launches_a_graph(UsedGpu& gpu) {
     if (!after_ || gpu.runs_graphs.exchange(true)) return;
     const std::lock_guard lock(end_mutex_);

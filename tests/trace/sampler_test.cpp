@@ -615,13 +615,16 @@ TEST_F(CountedFirstTest, IsTriedAgainWhereItsKernelsHaveNotEnded) {
   EXPECT_GT(gpu.count("configure"), 0);
 }
 
-TEST_F(CountedFirstTest, IsSampledAtOnceWhereItLaunchesGraphs) {
+TEST_F(CountedFirstTest, IsSampledSoonWhereItLaunchesGraphsAndHasItsOtherLaunchesCountedMeanwhile) {
   tracer = make(1, true, Patience(60'000));
   driver.graphs[handle(0x50)] = {kernel_node(), kernel_node("_Z5otherv")};
   tracer->graph_instantiated(handle(0x60), handle(0x50));
   Program graphs{*tracer, gpu};
   graphs.has_records = false;
-  graphs.launch(66);
+  graphs.launch_graph(handle(0x60));
+  std::this_thread::sleep_for(50ms);
+  for (int i = 0; i < 3; ++i) graphs.launch(66);
+  EXPECT_GT(gpu.count("start alone"), 0);
   EXPECT_EQ(gpu.count("configure"), 0);
   launch_until_sampled([&](int) { graphs.launch_graph(handle(0x60)); });
   EXPECT_GT(gpu.count("configure"), 0);
