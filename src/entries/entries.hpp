@@ -104,7 +104,7 @@ struct LaunchTotals {
   std::int64_t launched =
       0;  ///< that the driver took outside of captures; 0 where the library did not hear of launches
   std::int64_t recorded = 0;            ///< with a record
-  std::int64_t unrecorded = 0;          ///< meant to have none, for they were counted
+  std::int64_t unrecorded = 0;          ///< counted and meant to have none, or whose record cannot be true
   std::int64_t timed = 0;               ///< recorded and not counted
   std::int64_t of_graphs = 0;           ///< recorded ones that a CUDA graph made
   std::int64_t launched_by_graphs = 0;  ///< of those launched

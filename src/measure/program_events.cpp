@@ -300,6 +300,11 @@ bool keep_kernel_records(void* context, bool kept) {
   return change(static_cast<CUcontext>(context), CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == CUPTI_SUCCESS;
 }
 
+std::uint32_t number_in_records(void* context) {
+  std::uint32_t number = 0;
+  return OCC_CUPTI(cuptiGetContextId)(static_cast<CUcontext>(context), &number) == CUPTI_SUCCESS ? number : 0;
+}
+
 ProgramEvents::ProgramEvents(ProgramListener& listener, bool callbacks, CuptiInterceptor intercept)
     : listener_(&listener), intercept_(std::move(intercept)) {
   of_this_process = this;

@@ -104,6 +104,9 @@ void flush_kernel_records();
 /// records any. It does not wait for kernels that run. @returns false if CUPTI does not do it
 bool keep_kernel_records(void* context, bool kept);
 
+/// The number that records have of a context (CUcontext); 0 if CUPTI does not say.
+std::uint32_t number_in_records(void* context);
+
 /// CUPTI's subscription to a process's launches, and its records of the kernels that ran. One a process;
 /// CUPTI may call it until the process ends.
 class ProgramEvents {

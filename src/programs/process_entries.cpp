@@ -242,16 +242,13 @@ class ProcessEntries {
     const bool is_sampled = !kernel.sampled_us.empty();
     seen.times_us = is_sampled ? kernel.sampled_us : kernel.times_us;
     seen.timed = is_sampled ? kernel.sampled.launches : totals.timed;
-    // Records of a graph's kernels are too long while its GPU's counters are held for single launches.
-    const bool has_true_records = !is_sampled || totals.launched_by_graphs == 0;
-    const std::int64_t recorded = has_true_records ? totals.recorded : 0;
-    seen.total_us = has_true_records ? static_cast<double>(totals.total_ns) / 1000 : 0;
-    if (!seen.times_us.empty() || recorded > 0) {
+    seen.total_us = static_cast<double>(totals.total_ns) / 1000;
+    if (!seen.times_us.empty() || totals.recorded > 0) {
       const double each_us =
-          seen.times_us.empty() ? seen.total_us / static_cast<double>(recorded)
+          seen.times_us.empty() ? seen.total_us / static_cast<double>(totals.recorded)
           : is_sampled ? kernel.sampled.active_ns / 1000 / static_cast<double>(kernel.sampled.launches)
                        : median(seen.times_us);
-      seen.total_us += each_us * static_cast<double>(seen.launches - recorded);
+      seen.total_us += each_us * static_cast<double>(seen.launches - totals.recorded);
     }
     seen.sampled = kernel.sampled;
     seen.sampled_pcts = kernel.sampled_pcts;

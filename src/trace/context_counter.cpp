@@ -66,6 +66,7 @@ bool ContextCounter::idle(Patience patience) {
   attempt([&] {
     context_->mark();
     reached = wait_for(patience, [&] { return context_->reached(); });
+    if (reached) listener_.idle();
   });
   return reached;
 }

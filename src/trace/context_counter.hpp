@@ -163,6 +163,8 @@ class ContextCounter {
     std::function<void(std::span<const std::optional<std::uint32_t>>, const CounterReadings&)> readings;
     /// Counting has ended for good in this context.
     std::function<void(CountersStatus, const std::string&)> ended;
+    /// Nothing of the context runs.
+    std::function<void()> idle = [] {};
     /// The counters have been taken.
     std::function<void()> ready = [] {};
   };

@@ -284,6 +284,10 @@ class LoadedDriver : public Driver {
     }
   }
 
+  std::uint32_t number_in_records(void* context) override {
+    return occbench::number_in_records(context);
+  }
+
   DeviceFacts describe(int device) override {
     const auto attribute = [&](CUdevice_attribute which) {
       int value = 0;

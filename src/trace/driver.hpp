@@ -29,6 +29,8 @@ class Driver {
 
   /// Number of the GPU that a context is of; -1 if the driver does not say.
   virtual int device_of(void* context) = 0;
+  /// Of a context; 0 if CUPTI does not say.
+  virtual std::uint32_t number_in_records(void* context) = 0;
   virtual DeviceFacts describe(int device) = 0;
   /// What the driver says of a launch's function; the rest is left as it is.
   virtual KernelFacts facts_of(const LaunchCall& call) = 0;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -222,6 +223,8 @@ class LaunchTable {
   bool awaits_record(std::uint32_t correlation) const {
     return slots_.find(correlation).kind == LaunchKind::plain;
   }
+  /// Nothing of a context ran at that time, on the clock of records.
+  void was_idle(std::uint32_t context, std::uint64_t ns);
   /// A launch was counted while CUPTI kept no records.
   void add_unrecorded(TracedKernel& kernel, std::uint32_t correlation);
   /// The number of a region's name.
@@ -266,6 +269,7 @@ class LaunchTable {
   std::uint32_t name_number(std::string_view name);
   TracedKernel* make(std::string_view name, KernelFacts facts, const LaunchKey& key);
   std::vector<TracedKernel*> kernels() const;
+  bool is_possible(const KernelRecord& record) const;
   TracedKernel* recorded_kernel(const KernelRecord& record, NotedLaunch launch);
   TracedKernel* kernel_of_facts(std::string_view name, KernelFacts facts);
   void count_launches_of_graphs();
@@ -294,6 +298,7 @@ class LaunchTable {
   /// Since the last append_to().
   std::set<std::pair<TracedKernel*, std::uint32_t>> regions_of_launches_;
   mutable std::mutex records_mutex_;  ///< of what kernels_ know of their records and readings
+  std::map<std::uint32_t, std::vector<std::uint64_t>> idle_ns_;  ///< by context, in order
   std::size_t lost_ = 0;
   std::size_t lost_written_ = 0;
   std::atomic<bool> has_readings_{false};  ///< or samples

@@ -85,6 +85,9 @@ Tracer::Context& Tracer::make_context(void* handle) {
   listener.ended = [this, device](CountersStatus status, const std::string& why) {
     counting_ended(device, status, why);
   };
+  listener.idle = [this, number = driver_.number_in_records(handle)] {
+    table_.was_idle(number, driver_.time_ns());
+  };
   if (options_.samples_after) listener.ready = options_.sampling_begins;
   auto context = std::make_shared<Context>();
   context->handle = handle;

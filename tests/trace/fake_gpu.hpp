@@ -190,6 +190,9 @@ class FakeDriver : public Driver {
   std::uint32_t registers = 40;  ///< of all kernels
   std::uint64_t now_ns = 1'000'000'000;
 
+  std::uint32_t number_in_records(void*) override {
+    return 0;
+  }
   int device_of(void* context) override {
     const auto found = devices.find(context);
     return found == devices.end() ? 0 : found->second;

@@ -206,6 +206,29 @@ TEST(LaunchTable, TakesALaunchWithoutARecordToLastAsLongAsTheOthers) {
   EXPECT_EQ(table.entry().seen.total_us, 1000 + 4 * 10 + 10) << "not as long as a cold first one";
 }
 
+TEST(LaunchTable, TakesALaunchWhoseRecordSpansATimeInWhichNothingRanToLastAsLongAsTheOthers) {
+  Table table;
+  table.was_idle(2, 10'000);
+  table.was_idle(2, 50'000'000);
+  table.was_idle(3, 70'000'000);
+  const auto add = [&](std::uint32_t correlation, std::uint64_t start_ns, double us) {
+    table.launch(correlation);
+    KernelRecord one = record(correlation, us);
+    one.start_ns += start_ns;
+    one.end_ns += start_ns;
+    table.add(one);
+  };
+  add(1, 0, 10);  // to the idle time, by clocks that differ a little
+  add(2, 20'000, 30);
+  add(3, 49'990'000, 5'000);
+  add(4, 51'000'000, 50);  // nothing is known of later times, or of other contexts
+  add(5, 51'000'000, 50'000);
+  const ProgramEntry entry = table.entry();
+  EXPECT_EQ(entry.seen.launches, 5);
+  EXPECT_THAT(entry.seen.times_us, ElementsAre(10, 30, 50, 50'000));
+  EXPECT_DOUBLE_EQ(entry.seen.total_us, 10 + 30 + 50 + 50'000 + 40);
+}
+
 TEST(LaunchTable, CountsALaunchOnceThatHasARecordUnexpectedly) {
   for (const bool before : {true, false}) {
     Table table;
