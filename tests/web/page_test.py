@@ -124,7 +124,9 @@ class Answers(InBrowser):
         page = self.open()
         launches = random_launches(1000)
         lines = [["calc", *words[:-1], "--format=json"] for words in launches]
-        lines += [["predict", *words, f"--format={form}"] for words in launches for form in ("json", "table", "blocks")]
+        lines += [["predict", *words, f"--format={form}"] for words in launches for form in ("json", "blocks")]
+        tables = [["predict", *words, "--format=table"] for words in launches[::4]]  # of the same predictions
+        lines += tables
         here = page.evaluate(
             """lines => lines.map((words) => {
                  try { return window.occbenchEngine.run(words); } catch (error) { return error.message; }
@@ -152,8 +154,8 @@ class Answers(InBrowser):
                         self.assertAlmostEqual(float(one), float(other), delta=0.0101, msg=" ".join(words))
             else:
                 self.assertEqual(of_page.strip(), of_command.strip(), " ".join(words))
-        print(f"printed otherwise, by one in the last place: {len(halfway)} of {len(launches)} tables")
-        self.assertLessEqual(len(halfway), len(launches) / 100)
+        print(f"printed otherwise, by one in the last place: {len(halfway)} of {len(tables)} tables")
+        self.assertLessEqual(len(halfway), len(tables) / 100)
 
     def assert_nearly(self, found, expected, place: str) -> None:
         """The same but for 1e-9 of a number."""
