@@ -43,8 +43,9 @@ class CsvScanner {
     End end = End::text;
   };
 
-  Record next() {
+  Record next(std::size_t expected_cells = 1) {
     Record record;
+    record.cells.reserve(expected_cells);
     while (true) {
       if (!next_cell(record.cells.emplace_back())) record.end = End::open_quote;
       if (at_end()) return record;
@@ -64,6 +65,10 @@ class CsvScanner {
   }
 
  private:
+  static bool ends_cell(char letter) {
+    return letter == ',' || letter == '\n' || letter == '\r' || letter == '"';
+  }
+
   void start_line() {
     ++line_;
     line_start_ = position_;
@@ -72,7 +77,8 @@ class CsvScanner {
   /// False if the text ends inside quotes.
   bool next_cell(std::string& cell) {
     if (!at_end() && text_[position_] == '"') return next_quoted_cell(cell);
-    const std::size_t end = std::min(text_.find_first_of(",\n\r\"", position_), text_.size());
+    std::size_t end = position_;
+    while (end < text_.size() && !ends_cell(text_[end])) ++end;
     cell = text_.substr(position_, end - position_);
     position_ = end;
     if (!at_end() && text_[end] == '"') fail(end, "a quote inside a cell that does not begin with one");
@@ -214,7 +220,7 @@ CsvTable parse_csv(std::string_view text, std::string_view source, LastLine last
   bool have_names = false;
   while (!scanner.at_end()) {
     const std::size_t line = scanner.line();
-    CsvScanner::Record record = scanner.next();
+    CsvScanner::Record record = scanner.next(table.names.size());
     const bool whole = record.end == CsvScanner::End::line;
     if (!whole && last_line == LastLine::torn) break;
     if (record.end == CsvScanner::End::open_quote) {

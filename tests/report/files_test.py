@@ -19,12 +19,6 @@ import polars as pl
 from occbench_tools.report import command, files
 
 
-def setUpModule():
-    done = made_up.report(made_up.RECORDED, "--chart", "none")
-    if done.returncode == 2:
-        raise unittest.SkipTest(done.stderr)
-
-
 def before_scripts(page):
     return page.read_text(encoding="utf-8").split("<script", 1)[0]
 
@@ -102,7 +96,7 @@ class WrongInput(InFolder):
         self.refused(made_up.report(made_up.RECORDED, *out, "--timeline", self.folder / "no"), "--timeline")
         self.refused(made_up.report(made_up.RECORDED, "-o", self.folder / "no" / "r.html"), "cannot write")
         self.refused(made_up.report(made_up.RECORDED, *out, "--chart", "pie"), "pie", "waves")
-        self.refused(made_up.report(made_up.RECORDED, *out, OCCBENCH_PYTHON="/no/python"), "/no/python")
+        self.refused(made_up.report_by_processes(made_up.RECORDED, *out, OCCBENCH_PYTHON="/no/python"), "/no/python")
 
     def test_pictures_go_into_a_folder(self):
         file = self.file("not a folder", "pictures")
@@ -140,7 +134,8 @@ class WrongInput(InFolder):
     def test_a_python_without_the_packages_says_which_and_how_to_set_them_up(self):
         python = self.file(f'#!/bin/sh\nexec {sys.executable} -S "$@"\n', "python")
         python.chmod(0o755)
-        done = made_up.report(made_up.RECORDED, "-o", self.folder / "report.html", OCCBENCH_PYTHON=str(python))
+        out = ["-o", self.folder / "report.html"]
+        done = made_up.report_by_processes(made_up.RECORDED, *out, OCCBENCH_PYTHON=str(python))
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertRegex(done.stderr, r"^occbench: .* has no package \w+; .*scripts/python --version sets it up\n$")
 
@@ -159,7 +154,7 @@ class Recorded(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         file = Path(cls.enterClassContext(tempfile.TemporaryDirectory())) / "report.html"
-        done = made_up.report(made_up.RECORDED, "-o", file)
+        done = made_up.report_by_processes(made_up.RECORDED, "-o", file)
         assert done.returncode == 0, done.stderr
         cls.page = before_scripts(file)
 
@@ -208,7 +203,8 @@ class Page(InFolder):
         self.assertEqual(quoted, plain)
 
     def test_the_largest_limit_takes_no_memory(self):
-        done = made_up.report(made_up.RECORDED, "-o", self.folder / "limit.html", "--max-size", f"{2**63 - 1}")
+        rows = self.file("experiment,case\na,b\n")
+        done = made_up.report_by_processes(rows, "-o", self.folder / "limit.html", "--max-size", f"{2**63 - 1}")
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_rows_that_gzip_compressed_are_read(self):
