@@ -37,6 +37,11 @@ constexpr const char* kUnverified =
     "unverified: no such GPU was calibrated; the interval covers the range of every parameter of the profile "
     "(docs/any-gpu.md)";
 
+void note_draw(std::string& note, const Work& work) {
+  if (const auto seed = work.seed())
+    add_note(note, fmt::format("the work is the draw of seed {}, and the interval does not cover others", *seed));
+}
+
 struct PredictOptions : LaunchOptions {
   std::string profile;
   Chance chance;
@@ -176,6 +181,7 @@ Answer predict_launch(const PredictOptions& options) {
   record.theory = theory_of(occupancy, launch, profile.sm_count(), chosen.known_sms_per_gpc());
   record.prediction = answer.prediction;
   if (chosen.quality == ProfileQuality::generic) record.note = kUnverified;
+  if (work) note_draw(record.note, *work);
   record.compiled = Compiled{.usage = usage, .code_architecture = {}};
   LaunchFacts facts = facts_of(record);
   facts.sms_per_gpc = chosen.known_sms_per_gpc();
@@ -329,6 +335,7 @@ void predict_record(CaseRecord& record, const std::optional<DeviceProfile>& prof
     repredict(record, profile);
     if (record.identity.work_source.empty())
       record.identity.work_source = source_of_given(*record.identity.work);
+    note_draw(record.note, *record.identity.work);
   } else {
     const Inference inference = infer_and_predict(record, profile);
     if (inference == Inference::too_little)

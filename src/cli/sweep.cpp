@@ -48,7 +48,6 @@ std::string announcement(const Bench& bench) {
   return text;
 }
 
-/// With the range that a generic profile allows.
 std::string prediction_text(const ListedPrediction& predicted) {
   if (!predicted.range) return percent_text(predicted.pct);
   return fmt::format("{} ({} to {})", percent_text(predicted.pct), number_text(predicted.range->low),
@@ -57,7 +56,7 @@ std::string prediction_text(const ListedPrediction& predicted) {
 
 void print_list(const Bench& bench, Console& console) {
   std::vector<std::vector<std::string>> lines = {
-      {"case", "registers", "spills, B", "blocks/SM", "theoretical", "predicted", "limited by"}};
+      {"case", "registers", "spills, B", "blocks/SM", "theoretical", "predicted, 90 %", "limited by"}};
   for (const CaseRecord& each : bench.cases) {
     std::vector<std::string> line(lines.front().size());
     line[0] = each.identity.name;

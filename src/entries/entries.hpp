@@ -106,7 +106,7 @@ struct LaunchTotals {
   std::int64_t recorded = 0;            ///< with a record
   std::int64_t unrecorded = 0;          ///< counted and meant to have none, or whose record cannot be true
   std::int64_t timed = 0;               ///< recorded and not counted
-  std::int64_t of_graphs = 0;           ///< recorded ones that a CUDA graph made
+  std::int64_t of_graphs = 0;           ///< with a record, and made by a CUDA graph
   std::int64_t launched_by_graphs = 0;  ///< of those launched
   std::uint64_t total_ns = 0;           ///< of all recorded ones
   Uncounted uncounted{};                ///< where there is no reading

@@ -371,7 +371,6 @@ std::vector<ListedCase> predict_all(std::span<const PlannedCase> cases, const De
     const std::size_t i = numbers[each];
     predicted[i].simulated = simulated(cases[i].known, device.limits, profile);
   });
-  if (profile.quality != ProfileQuality::generic) return predicted;
   std::erase_if(numbers, [&](std::size_t i) { return !predicted[i].simulated; });
   const std::vector<std::size_t> with_range = affordable(
       numbers, [&](std::size_t i) { return std::max(kRangeMicroseconds, 2 * microseconds(i)); },

@@ -132,8 +132,9 @@ std::vector<Bench> planned_benches(const RunOptions& options) {
       options.programs.empty() ? bench_programs(options.benches) : options.programs;
   if (programs.empty()) {
     throw InputError(
-        "there are no bench programs in {}: they are part of a build by scripts/run, and not of the wheel; "
-        "--benches says where they are",
+        "there are no bench programs in {}: they are part of builds with CUDA, which scripts/run makes where "
+        "there is a GPU, "
+        "and not of the wheel; --benches says where they are",
         programs_folder(options.benches).string());
   }
   const TemporaryFolder answers;

@@ -40,7 +40,7 @@ struct RunOptions {
 /// Percent of the device's warps, as `occbench predict` has it.
 struct ListedPrediction {
   double pct = 0;
-  std::optional<Interval> range;  ///< by a generic profile
+  std::optional<Interval> range;  ///< 90 %; none where a list would take too long
 };
 
 /// A bench program and the cases of it that this run wants.

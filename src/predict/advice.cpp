@@ -83,6 +83,7 @@ bool loses_most_to_uneven_warps(const Losses& losses) {
 std::vector<Candidate> candidates(const Launch& launch, const Usage& usage, const Limits& limits,
                                   const Topology& topology, const Work& work) {
   std::vector<Candidate> all;
+  if (work.seed()) return all;
   const std::int64_t wave =
       full_wave_of_clusters(theoretical_occupancy(limits, launch, usage), launch.cluster_blocks,
                             topology.sm_count(), topology.sms_per_gpc());

@@ -288,6 +288,15 @@ double Work::factor_of(std::int64_t index, std::int64_t count) const {
       distribution);
 }
 
+std::optional<std::uint64_t> Work::seed() const {
+  return std::visit(
+      [](const auto& of_work) -> std::optional<std::uint64_t> {
+        if constexpr (requires { of_work.seed; }) return of_work.seed;
+        return std::nullopt;
+      },
+      distribution);
+}
+
 Work Work::scaled(double factor) const {
   Work work = *this;
   work.cycles = std::max(1.0, cycles * factor);

@@ -119,6 +119,9 @@ struct Work {
     return {issue_slots / cycles, pipe_cycles / cycles, bytes / cycles};
   }
 
+  /// That of a distribution by chance: another number of units is another draw.
+  std::optional<std::uint64_t> seed() const;
+
   /// Units of a grid: its blocks or its warps.
   std::int64_t unit_count(std::int64_t grid_blocks, int warps_per_block) const {
     return per_warp ? grid_blocks * warps_per_block : grid_blocks;

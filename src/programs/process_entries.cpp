@@ -230,8 +230,8 @@ class ProcessEntries {
     }
   }
 
-  /// A launch without a record that was counted, or that was made while samples were taken instead of records, is taken to last
-  /// as long as the others.
+  /// A launch without a record that was counted, whose record cannot be true, or that was made while samples were taken instead of
+  /// records, is taken to last as long as the others.
   ProgramLaunches launches_of(const ReadKernel& kernel) const {
     const LaunchTotals& totals = kernel.totals;
     const std::int64_t placed = totals.recorded + totals.unrecorded;

@@ -236,7 +236,7 @@ void LaunchTable::was_idle(std::uint32_t context, std::uint64_t ns) {
 }
 
 /// Records that end while counters are set up have a kernel run until then that had ended before: 74 and 98 ms of a graph's kernels of
-/// 15 us (H100, CUDA 13.0). While records_mutex_ is held.
+/// 15 us (H100, CUDA 13.0). Only launches that were held then are judged by it. While records_mutex_ is held.
 bool LaunchTable::is_possible(const KernelRecord& record) const {
   constexpr std::uint64_t kClocksApart =
       1'000'000;  // more than the clocks of records and of was_idle() are, ns
@@ -263,7 +263,7 @@ void LaunchTable::add(const KernelRecord& record) {
   if (launch.kind == LaunchKind::unrecorded) --kernel->totals.unrecorded;
   LaunchTotals& totals = kernel->totals;
   const std::uint64_t ns = record.end_ns - record.start_ns;
-  const bool has_time = is_possible(record);
+  const bool has_time = launch.kind == LaunchKind::none || is_possible(record);
   ++(has_time ? totals.recorded : totals.unrecorded);
   totals.of_graphs += record.of_graph ? 1 : 0;
   if (has_time) totals.total_ns += ns;
@@ -432,7 +432,7 @@ void LaunchTable::append_kernel(std::string& file, TracedKernel& kernel, bool al
   totals.launched = kernel.launched;
   totals.launched_by_graphs = kernel.launched_by_graphs;
   if (kernel.readings.empty()) totals.uncounted = kernel.uncounted;
-  if (totals.launched == 0 && totals.recorded == 0 && kernel.readings.empty()) return;
+  if (totals.launched + totals.recorded + totals.unrecorded == 0 && kernel.readings.empty()) return;
   if (all || !kernel.facts_written) append_facts(file, EntryKind::kernel, kernel.number, kernel.facts);
   kernel.facts_written = true;
   if (all || totals != kernel.totals_written) append_facts(file, EntryKind::totals, kernel.number, totals);

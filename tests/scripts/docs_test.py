@@ -39,7 +39,9 @@ class Pages(unittest.TestCase):
         environment = os.environ | {"PATH": f"{OCCBENCH.parent}:{os.environ['PATH']}"}
         for page in PAGES:
             text = page.read_text(encoding="utf-8")
-            of_a_wheel = FENCE_OF_A_WHEEL.findall(text) if list(ROOT.glob("build/wheels/*.whl")) else []
+            wheels = sorted(ROOT.glob("build/wheels*/*.whl"), key=os.path.getmtime)
+            of_a_wheel = FENCE_OF_A_WHEEL.findall(text) if wheels else []
+            of_a_wheel = [one.replace("build/wheels/occbench-*.whl", str(wheels[-1])) for one in of_a_wheel]
             for commands in FENCE.findall(text) + of_a_wheel:
                 with self.subTest(page=page.name, commands=commands):
                     shell = ["bash", "-euo", "pipefail", "-c", commands]

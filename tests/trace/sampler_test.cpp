@@ -513,6 +513,18 @@ TEST_F(CountedFirstTest, HasTheCountersOfALaunchAlone) {
   EXPECT_EQ(rows()[0].achieved_pct, 25);
 }
 
+TEST_F(CountedFirstTest, BelievesNoRecordThatSpansATimeInWhichNothingRan) {
+  Program counted{*tracer, gpu};
+  for (int i = 0; i < 20; ++i) counted.launch(66);
+  counted.start_ns = driver.now_ns - 10;
+  counted.nanoseconds = 74'000'000;
+  counted.launch(66);
+  finish();
+  ASSERT_THAT(rows(), SizeIs(1));
+  EXPECT_EQ(rows()[0].launches, 21);
+  EXPECT_EQ(rows()[0].total_time_us, 210);
+}
+
 TEST_F(CountedFirstTest, HasLaunchesInWindowsThatHoldThemByTheirRecords) {
   Program counted{*tracer, gpu};
   for (const auto& [blocks, milliseconds] :

@@ -44,6 +44,7 @@ struct Program {
   std::uint32_t registers = 40;
   int carveout_pct = -1;
   std::uint64_t nanoseconds = 10'000;  ///< of a kernel, by its record
+  std::uint64_t start_ns = 0;          ///< of its record; 0 = after any time at which nothing ran
 
   void launch(std::uint32_t grid, void* context = handle(0x10), const char* name = "_Z6reducePf",
               std::uint32_t dynamic_shared_bytes = 0, void* function = nullptr) {
@@ -76,8 +77,7 @@ struct Program {
     if (!recorded || refused) return;
     KernelRecord record;
     record.name = call.of_graph ? kGraphKernel : call.name;
-    record.start_ns = std::uint64_t{1}
-                      << 62;  // later than any time at which the stand-in's clock says that nothing ran
+    record.start_ns = start_ns > 0 ? start_ns : std::uint64_t{1} << 62;
     record.end_ns = record.start_ns + nanoseconds;
     record.correlation = call.correlation;
     record.of_graph = call.of_graph;
