@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -15,8 +16,9 @@ WRONG_INPUT = 64  # exit status
 
 
 def program() -> Path:
-    """The command, or the one that the variable OCCBENCH_PROGRAM names, of a build for example."""
-    return Path(os.environ.get("OCCBENCH_PROGRAM") or PACKAGE / "bin" / "occbench")
+    """The command that the variable OCCBENCH_PROGRAM names, of a build for example, or that of this package, or of the PATH."""
+    own = PACKAGE / "bin" / "occbench"
+    return Path(os.environ.get("OCCBENCH_PROGRAM") or (not own.exists() and shutil.which("occbench")) or own)
 
 
 def environment() -> dict[str, str]:

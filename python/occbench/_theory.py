@@ -154,7 +154,7 @@ def calc(
 ) -> Theory | Theories:
     """Theoretical occupancy of a launch, or of many.
 
-    `gpu` is a name of gpus(), or else `compute_capability` says "9.0". `block_size` is in threads, `registers` a thread,
+    `gpu` is a name of gpus(), or else `compute_capability` says "9.0". `block_size` is in threads, `registers` a thread (None of one launch: not known),
     `static_smem` and `dynamic_smem` in bytes a block, `carveout` in percent of an SM's largest shared memory (None: the
     driver's default), `barriers` a block, `cluster` and `grid` in blocks.
 

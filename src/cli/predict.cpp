@@ -39,7 +39,8 @@ constexpr const char* kUnverified =
 
 void note_draw(std::string& note, const Work& work) {
   if (const auto seed = work.seed())
-    add_note(note, fmt::format("the work is the draw of seed {}, and the interval does not cover others", *seed));
+    add_note(note,
+             fmt::format("the work is the draw of seed {}, and the interval does not cover others", *seed));
 }
 
 struct PredictOptions : LaunchOptions {
@@ -362,6 +363,8 @@ std::vector<std::string> predicted_cells(const CsvTable& table, const std::vecto
   // A recorded case that was skipped has none of them.
   if (!row.block_threads && !row.grid_blocks && !row.registers_per_thread) {
     add_note(row.note, no_prediction("there is no launch"));
+  } else if (!row.registers_per_thread) {
+    add_note(row.note, no_prediction("registers_per_thread is empty"));
   } else {
     CaseRecord record = case_record(row_in_cycles(row, profile));
     record.prediction.reset();
@@ -425,8 +428,9 @@ void refuse_all_but(std::span<const std::string_view> allowed, const CLI::App& p
     for (const CLI::Option* const other : group->get_options()) {
       const std::string name = other->get_name();
       if (other->count() > 0 && std::ranges::find(allowed, name) == allowed.end())
-        throw InputError("{} does not go with {}: each line of the file says it, and rows come out as CSV",
-                         name, allowed.front());
+        throw InputError(
+            "{} does not go with {}: columns of the file say what is asked, and rows come out as CSV", name,
+            allowed.front());
     }
   }
 }

@@ -146,8 +146,7 @@ WorkKind kind_of(const Launch& launch, const Usage& usage, const Occupancy& occu
     return launch.grid_blocks <= wave ? WorkKind::inferred_one_wave : WorkKind::inferred_more_waves;
   }
   const Rates rates = tasks.rates();
-  const bool has_local_memory = usage.local_bytes_per_thread > 0 || usage.spill_bytes.value_or(0) > 0;
-  if (tasks.contends() && has_local_memory) return WorkKind::local_memory;
+  if (tasks.contends() && usage.local_bytes_per_thread > 0) return WorkKind::local_memory;
   if (launch.cluster_blocks > 1) return WorkKind::clusters;
   if (rates.bytes > 0) return WorkKind::memory_bound;
   if (rates.always_issues(typical_parameters().always_issuing_share))

@@ -318,6 +318,22 @@ TEST(PredictBatch, ARowThatSaysNothingOfItsWorkSaysSoAndTheOthersArePredicted) {
   EXPECT_NE(table_cell(table, 2, "predicted_pct"), "");
 }
 
+TEST(PredictBatch, SaysOfARowWhatItLacksAndOfADrawItsSeedAndKnowsThatWhatSpillsHasLocalMemory) {
+  const CsvTable table = parse_csv(
+      predict_batch_of(
+          "compute_capability,sm_count,gpu,block_threads,grid_blocks,registers_per_thread,spill_bytes,work\n"
+          "9.0,132,NVIDIA H200,256,15840,,,equal:18288\n"
+          "9.0,132,NVIDIA H200,256,1000,48,,lognormal:20000:0.5:seed=7\n"
+          "9.0,132,NVIDIA H200,256,15840,48,,equal:18288:issue=1532\n"
+          "9.0,132,NVIDIA H200,256,15840,48,924,equal:18288:issue=1532\n"),
+      "out");
+  ASSERT_EQ(table.rows.size(), 4U);
+  EXPECT_EQ(table_cell(table, 0, "note"), "no prediction: registers_per_thread is empty");
+  EXPECT_THAT(table_cell(table, 1, "note"), HasSubstr("the work is the draw of seed 7"));
+  const auto low = [&](std::size_t row) { return std::stod(table_cell(table, row, "predicted_low_pct")); };
+  EXPECT_LT(low(3), low(2) - 5);
+}
+
 TEST(PredictBatch, ACaseThatWasSkippedComesOutWithANote) {
   const CsvTable table =
       parse_csv(predict_batch_of(

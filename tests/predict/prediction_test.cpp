@@ -347,7 +347,16 @@ TEST(Advice, KeepsTheTotalOfEachDistribution) {
       EXPECT_NEAR(advice->work.rates().bytes, work.rates().bytes, 1e-9);
     }
   }
-  EXPECT_GT(given, 20);
+  EXPECT_GT(given, 10);
+}
+
+TEST(Advice, HasNoOtherGridForWorkByChance) {
+  for (const char* form : {"lognormal:60000:0.8:seed=5", "exponential:20000:8:seed=3",
+                           "uniform:20000:0.1:1.9:seed=3", "bimodal:20000:0.1:8:seed=3"}) {
+    EXPECT_FALSE(advice_on_h200({.block_threads = 256, .grid_blocks = 2500}, parse_work(form)))
+        << form << ": fewer blocks are another draw";
+  }
+  EXPECT_TRUE(advice_on_h200({.block_threads = 256, .grid_blocks = 2500}, parse_work("every:20000:7:4")));
 }
 
 TEST(Advice, OfUnevenWarpsWithinABlockIsAboutTheWarps) {
