@@ -366,6 +366,8 @@ std::vector<std::string> predicted_cells(const CsvTable& table, const std::vecto
   } else if (!row.registers_per_thread) {
     add_note(row.note, no_prediction("registers_per_thread is empty"));
   } else {
+    // What spills has local memory.
+    if (!row.local_bytes_per_thread && row.spill_bytes > 0) row.local_bytes_per_thread = row.spill_bytes;
     CaseRecord record = case_record(row_in_cycles(row, profile));
     record.prediction.reset();
     predict_record(record, profile);

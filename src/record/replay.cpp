@@ -90,11 +90,7 @@ LaunchOnDevice launch_on_device(const CaseRecord& record) {
   need(record.launch.has_value(), "block_threads");
   need(record.launch->grid_blocks > 0, "grid_blocks");
   need(record.compiled.has_value(), "registers_per_thread");
-  Usage usage = record.compiled->usage;
-  // What spills has local memory, of which a row may not say how much.
-  if (record.compiled->spill_bytes > 0)
-    usage.local_bytes_per_thread = std::max<std::int64_t>(1, usage.local_bytes_per_thread);
-  return {*record.launch, usage, limits_of(*record.provenance.compute_capability),
+  return {*record.launch, record.compiled->usage, limits_of(*record.provenance.compute_capability),
           *record.provenance.sm_count};
 }
 
