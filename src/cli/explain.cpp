@@ -56,6 +56,7 @@ double rounded(double value) {
 void print_findings(std::span<const Finding> findings, double theoretical_pct,
                     std::optional<double> reached_pct, std::ostream& out) {
   std::string_view remedy_before;
+  bool has_saved = false;
   const auto print = [&](FindingList list, const std::string& heading) {
     bool is_first = true;
     // What no cause explains is read after all causes, however much it is.
@@ -67,7 +68,10 @@ void print_findings(std::span<const Finding> findings, double theoretical_pct,
                    to_string(finding.confidence));
         if (finding.remedy != std::exchange(remedy_before, finding.remedy))
           fmt::print(out, "      {}\n", finding.remedy);
-        if (finding.time) fmt::print(out, "      Time saved: {}\n", finding.time->sentence);
+        if (!finding.time) continue;
+        const bool is_further = finding.time->share > 0 && std::exchange(has_saved, true);
+        fmt::print(out, "      Time saved{}: {}\n", is_further ? ", not to be added" : "",
+                   finding.time->sentence);
       }
   };
   double losses = 0;
@@ -286,7 +290,7 @@ ExitStatus explain_rows(const ExplainOptions& options, Console& console) {
   if (options.format == "lines") {
     const std::size_t shown = options.top > 0 ? std::min(options.top, cases.size()) : cases.size();
     print_lines({cases.data(), shown}, simulated, console.out);
-    fmt::print(console.err, "{} of {} rows.\n", shown, cases.size());
+    fmt::print(console.err, "{} of {} rows, in the order of the files.\n", shown, cases.size());
     return ExitStatus::done;
   }
   const std::string_view sorted_by = sort_by_loss(cases);
