@@ -316,12 +316,15 @@ Interval interval_around(const RunRange& runs, const CaseRecord& record, const L
   const Launch& launch = *record.launch;
   const Usage& usage = record.compiled->usage;
   const Tasks tasks = tasks_of(record);
-  const Interval range = parameter_range(launch, usage, limits, profile, tasks, Chance()).achieved;
+  RunRange all = runs;
+  if (profile.quality == ProfileQuality::generic) {
+    const Interval range = parameter_range(launch, usage, limits, profile, tasks, Chance()).achieved;
+    all = {std::min(range.low, runs.low), runs.middle, std::max(range.high, runs.high)};
+  }
   const Occupancy occupancy = theoretical_occupancy(limits, launch, usage);
   const WorkKind kind =
       kind_of(launch, usage, occupancy, profile.profile.sm_count(), tasks, WorkOrigin::given);
-  return interval_of({std::min(range.low, runs.low), runs.middle, std::max(range.high, runs.high)},
-                     margins_of(kind).achieved, tasks.mean_cycles(),
+  return interval_of(all, margins_of(kind).achieved, tasks.mean_cycles(),
                      most_pct(launch, occupancy, profile.profile.sm_count(), tasks));
 }
 

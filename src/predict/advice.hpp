@@ -24,7 +24,7 @@ double total_cycles(const Work& work, const Launch& launch);
 /// Where most is lost to uneven warps within a block: the same work spread evenly over the warps of the same
 /// launch. Otherwise tries whole waves (the same work in more or fewer blocks) and block sizes from half to twice
 /// the asked one (the same threads in other blocks, dynamic shared memory in proportion), and gives the one that
-/// is done soonest by simulation; not for work by chance, of which another grid would be another draw. Work keeps its distribution and its total: cycles are rescaled, and the number
+/// is done soonest by simulation; not for work that is drawn, of which another grid would be another draw. Work keeps its distribution and its total: cycles are rescaled, and the number
 /// of `last` units goes with that of all. Empty if none saves 1 % of the time, or the grid is so large (65,536
 /// blocks) that its last wave does not matter.
 /// @param prediction  what predict() says of the asked launch

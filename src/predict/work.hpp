@@ -119,7 +119,7 @@ struct Work {
     return {issue_slots / cycles, pipe_cycles / cycles, bytes / cycles};
   }
 
-  /// That of a distribution by chance: another number of units is another draw.
+  /// Of a distribution that is drawn: another number of units is another draw.
   std::optional<std::uint64_t> seed() const;
 
   /// Units of a grid: its blocks or its warps.

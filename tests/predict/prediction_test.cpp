@@ -350,7 +350,7 @@ TEST(Advice, KeepsTheTotalOfEachDistribution) {
   EXPECT_GT(given, 10);
 }
 
-TEST(Advice, HasNoOtherGridForWorkByChance) {
+TEST(Advice, HasNoOtherGridForWorkThatIsDrawn) {
   for (const char* form : {"lognormal:60000:0.8:seed=5", "exponential:20000:8:seed=3",
                            "uniform:20000:0.1:1.9:seed=3", "bimodal:20000:0.1:8:seed=3"}) {
     EXPECT_FALSE(advice_on_h200({.block_threads = 256, .grid_blocks = 2500}, parse_work(form)))
