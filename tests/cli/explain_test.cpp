@@ -258,6 +258,15 @@ TEST_F(Explain, ListsKernelsOfAProgramByTheTimeThatAdviceCanSave) {
   EXPECT_THAT(outcome.err, HasSubstr("those first that can save most time"));
 }
 
+TEST_F(Explain, SaysWhichSavingsOfACaseAreNotToBeAdded) {
+  // Few blocks, and SMs without one: of 2.41 ms at most 2.1 and 1.26.
+  const Outcome outcome =
+      run_command({"explain", OCCBENCH_SOURCE_DIR "/results/nvidia-h100-80gb-hbm3/programs/training.csv",
+                   "--filter", "bn_bw_1C11_kernel_new<.*<<<64, 512>>>", "--top", "1"});
+  EXPECT_THAT(outcome.out, testing::AllOf(HasSubstr("Time saved: At most 0.2"),
+                                          HasSubstr("Time saved, not to be added: At most 0.1")));
+}
+
 TEST(ExplainNumbers, AsJsonHaveTheColumnsThatAreKnownAndFindings) {
   const Outcome outcome = run_command(
       "explain --cc 9.0 --sm-count 132 --block-size 256 --grid 792 --registers 32 --achieved 75 "

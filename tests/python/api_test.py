@@ -13,10 +13,12 @@ import unittest
 from contextlib import chdir, redirect_stdout
 from pathlib import Path
 from types import SimpleNamespace
+from unittest import mock
 
 import numpy as np
 import occbench
 import polars as pl
+from occbench import _command
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -46,6 +48,15 @@ def answered(launches: pl.DataFrame) -> occbench.Theories:
         carveout=launches["carveout_pct"].fill_null(-1).to_numpy(),
         barriers=launches["barriers"].to_numpy(),
     )
+
+
+class OfACheckout(unittest.TestCase):
+    def test_whose_package_holds_no_command_asks_that_of_the_path(self) -> None:
+        built = os.environ["OCCBENCH_PROGRAM"]
+        path = f"{Path(built).parent}:{os.environ['PATH']}"
+        with mock.patch.dict(os.environ, {"OCCBENCH_PROGRAM": "", "PATH": path}):
+            self.assertEqual(str(_command.program()), built)
+            self.assertEqual(occbench.calc("h100", block_size=512, registers=33).theoretical_pct, 75)
 
 
 class TenThousandLaunches(unittest.TestCase):
