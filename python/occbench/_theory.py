@@ -154,8 +154,8 @@ def calc(
 ) -> Theory | Theories:
     """Theoretical occupancy of a launch, or of many.
 
-    `gpu` is a name of gpus(), or else `compute_capability` says "9.0". `block_size` is in threads, `registers` a thread (None of one launch: not known),
-    `static_smem` and `dynamic_smem` in bytes a block, `carveout` in percent of an SM's largest shared memory (None: the
+    `gpu` is a name of gpus(), or else `compute_capability` says "9.0". `block_size` is in threads, `registers` a thread
+    (None of one launch: not known), `static_smem` and `dynamic_smem` in bytes a block, `carveout` in percent of an SM's largest shared memory (None: the
     driver's default), `barriers` a block, `cluster` and `grid` in blocks.
 
     Where any of them is an array or a list, all are broadcast against each other by NumPy, and the answer has arrays of

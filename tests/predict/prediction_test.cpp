@@ -326,11 +326,9 @@ double cycles_of_all_warps(const Launch& launch, const Work& work) {
 TEST(Advice, KeepsTheTotalOfEachDistribution) {
   std::mt19937 random(7);
   int given = 0;
-  for (const char* form :
-       {"equal:20000", "linear:20000:0.2:1.8", "uniform:20000:0.5:1.5:seed=3", "lognormal:20000:0.75:seed=3",
-        "exponential:20000:8:seed=3", "bimodal:20000:0.1:8:seed=3", "every:20000:7:4", "last:20000:50:8",
-        "warp/uniform:20000:0.5:1.5:seed=3", "warp/every:20000:8:16", "warp/last:20000:50:8",
-        "equal:20000:issue=5000", "last:20000:50:8:bytes=30000"}) {
+  for (const char* form : {"equal:20000", "linear:20000:0.2:1.8", "every:20000:7:4", "last:20000:50:8",
+                           "warp/uniform:20000:0.5:1.5:seed=3", "warp/every:20000:8:16",
+                           "warp/last:20000:50:8", "equal:20000:issue=5000", "last:20000:50:8:bytes=30000"}) {
     const Work work = parse_work(form);
     for (int draw = 0; draw < 4; ++draw) {
       const Launch launch{.block_threads = 32 * std::uniform_int_distribution(1, 16)(random),
@@ -347,7 +345,7 @@ TEST(Advice, KeepsTheTotalOfEachDistribution) {
       EXPECT_NEAR(advice->work.rates().bytes, work.rates().bytes, 1e-9);
     }
   }
-  EXPECT_GT(given, 10);
+  EXPECT_GT(given, 20);
 }
 
 TEST(Advice, HasNoOtherGridForWorkThatIsDrawn) {

@@ -209,11 +209,11 @@ class OnRecordedRuns(unittest.TestCase):
         self.assertTrue((self.folder / "occbench" / "report.html").exists(), done.output)
 
     def test_it_installs_a_wheel_where_one_is_named(self) -> None:
-        wheels = sorted(ROOT.glob("build/wheels*/*.whl"))
+        wheels = sorted(ROOT.glob("build/wheels*/*.whl"), key=os.path.getmtime)
         if not wheels:
             self.skipTest("scripts/wheel has made no wheel")
         (self.folder / "now.csv").write_text("compute_capability,block_threads,registers_per_thread\n9.0,256,40\n")
-        done = Runner(self.folder).run(wheel=str(wheels[0]), measure="calc --batch now.csv", report="false")
+        done = Runner(self.folder).run(wheel=str(wheels[-1]), measure="calc --batch now.csv", report="false")
         self.assertEqual(done.status, 0, done.output)
         self.assertTrue((self.folder / "occbench-environment" / "bin" / "occbench").exists())
 

@@ -266,7 +266,8 @@ def overhead_by_part(results: Results) -> str:
     }
 
     def text(rows: pl.DataFrame) -> str:
-        return f"On {gpu_of(rows)}, driver {rows['driver'][0]}, {rows['recorded_at'][0]}:\n\n{table_of(rows, columns)}"
+        days = " and ".join(rows["recorded_at"].unique().sort())
+        return f"On {gpu_of(rows)}, driver {rows['driver'][0]}, {days}:\n\n{table_of(rows, columns)}"
 
     return of_tables(results, "programs/overhead_parts.csv", text)
 
