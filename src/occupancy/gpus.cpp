@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <fmt/ranges.h>
 
@@ -234,6 +235,25 @@ bool has_words(std::string_view name, std::string_view typed) {
   });
 }
 
+/// Those whose names contain what is typed, then those that begin with most of it, with all letters before its first digit at
+/// least: a100 for a100x, and nothing for mi300x. A product line may be missing: 5090d.
+std::vector<std::string_view> nearest_gpus(const std::string& wanted) {
+  const std::string typed = without_dashes(wanted);
+  const auto letters = std::ranges::find_if(typed, is_digit) - typed.begin();
+  std::vector<std::pair<std::ptrdiff_t, std::string_view>> ranked;
+  for (const Gpu& gpu : kGpus) {
+    std::ptrdiff_t alike = gpu.name.find(wanted) != gpu.name.npos ? std::ssize(wanted) + 1 : 0;
+    for (const std::string_view words : {gpu.name, gpu.name.substr(gpu.name.find('-') + 1)}) {
+      const std::string name = without_dashes(std::string(words));
+      alike = std::max(alike, std::ranges::mismatch(typed, name).in1 - typed.begin());
+    }
+    if (alike >= std::max<std::ptrdiff_t>(letters, 1)) ranked.emplace_back(-alike, gpu.name);
+  }
+  std::ranges::sort(ranked);
+  ranked.resize(std::min(ranked.size(), kSuggestions));
+  return mapped(ranked, &std::pair<std::ptrdiff_t, std::string_view>::second);
+}
+
 }  // namespace
 
 std::span<const Gpu> all_gpus() {
@@ -277,12 +297,12 @@ std::vector<const Gpu*> gpus_of(std::string_view name) {
   if (gpus.size() > (has_number ? 0 : 1) && gpus.size() <= kMostMeant) return gpus;
   if (name.find(',') != std::string_view::npos)
     throw InputError("'{}' names several GPUs, and this takes one: ask for each", name);
-  std::vector<std::string> names;
-  for (const Gpu& gpu : kGpus) names.emplace_back(gpu.name);
+  const std::vector<std::string_view> nearest = nearest_gpus(wanted);
   throw InputError(
-      "no GPU of the table is called '{}'; the nearest are {}; `occbench calc --gpu list` has all; for any "
-      "other GPU give its compute capability and number of SMs",
-      name, fmt::join(nearest_names(wanted, names, kSuggestions), ", "));
+      "no GPU of the table is called '{}'{}; `occbench calc --gpu list` has all; for any other GPU of NVIDIA "
+      "give its compute capability and number of SMs",
+      name,
+      nearest.empty() ? ", nor nearly so" : fmt::format("; the nearest are {}", fmt::join(nearest, ", ")));
 }
 
 std::string which_of(std::string_view name, std::span<const Gpu* const> gpus) {

@@ -462,6 +462,21 @@ TEST(Gpus, ThatTheTableLacksAreRefusedWithTheNearestNames) {
   EXPECT_THAT(why_not("rtx"), HasSubstr("nearest are"));
 }
 
+TEST(Gpus, ThatAreNearestAreOfTheFamilyThatIsTypedAndOfOthersThereAreNone) {
+  const auto nearest = [](const char* name, const char* names) {
+    EXPECT_THAT(why_not(name), HasSubstr(fmt::format("called '{}'; the nearest are {}", name, names)));
+  };
+  nearest("a100x", "a100-pcie-40gb, a100-pcie-80gb, a100-sxm4-40gb, a100-sxm4-80gb, ");
+  nearest("h800", "h100-nvl, h100-pcie-80gb, h100-sxm5-80gb, h20, h200;");
+  nearest("b100", "b200, b300;");
+  nearest("l20", "l4, l40, l40s;");
+  nearest("5090d", "rtx-5090, ");
+  for (const char* other : {"mi300x", "mi210", "rx7900xtx", "gaudi2"}) {
+    EXPECT_THAT(why_not(other), AllOf(HasSubstr(fmt::format("called '{}', nor nearly so; ", other)),
+                                      HasSubstr("for any other GPU of NVIDIA give its compute capability")));
+  }
+}
+
 // Resident threads of the whole GPU = SMs x threads an SM, from NVIDIA's data sheets and the guides of the
 // time.
 TEST(Gpus, HoldAsManyThreadsAsTheirEnabledSmsDo) {
