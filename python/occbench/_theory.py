@@ -29,7 +29,7 @@ class Step(NamedTuple):
     after: int
     blocks_per_sm: int
     theoretical_pct: float
-    kind: str  # highest: the most that one change gives; below: the next less; beyond; together: both of a pair
+    kind: str  # highest: the most by one change; below: the next less; carveout; beyond; together: both of a pair
 
 
 class Gpu(NamedTuple):

@@ -402,6 +402,7 @@ std::vector<Json> steps_json(const TheoryAdvice& advice) {
   };
   for (const Step& step : advice.highest) add_step("highest", step);
   if (advice.below) add_step("below", *advice.below);
+  if (advice.carveout) add_step("carveout", *advice.carveout);
   if (advice.beyond) add_step("beyond", *advice.beyond);
   if (const auto& pair = advice.pair) {
     for (const Change& change : {pair->first, pair->second})

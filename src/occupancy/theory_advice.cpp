@@ -151,7 +151,7 @@ std::vector<Change> distinct_changes(const Limits& limits, const Configuration& 
 
 TheoryAdvice advise_on_theory(const Limits& limits, const Configuration& configuration) {
   const auto& [launch, usage] = configuration;
-  TheoryAdvice advice{theoretical_occupancy(limits, launch, usage).theoretical_pct, {}, {}, {}, {}};
+  TheoryAdvice advice{theoretical_occupancy(limits, launch, usage).theoretical_pct, {}, {}, {}, {}, {}};
   const std::vector<Step> steps = steps_up(limits, configuration, advice.theoretical_pct);
   const double highest_pct = highest_below(steps, 101);
   const double below_pct = highest_below(steps, highest_pct);
@@ -161,6 +161,13 @@ TheoryAdvice advise_on_theory(const Limits& limits, const Configuration& configu
     if (step.theoretical_pct == highest_pct && std::ranges::none_of(advice.highest, is_smaller))
       advice.highest.push_back(step);
   }
+  const auto of_carveout = [](const Step& step) { return step.change.axis == Axis::carveout_pct; };
+  for (const Step& step : steps) {
+    const double so_far = advice.carveout ? advice.carveout->theoretical_pct : 0;
+    if (of_carveout(step) && step.theoretical_pct > so_far) advice.carveout = step;
+  }
+  if (std::ranges::any_of(advice.highest, of_carveout) || (advice.below && of_carveout(*advice.below)))
+    advice.carveout.reset();
   if (!steps.empty() || advice.theoretical_pct >= 100) return advice;
   for (const Cliffs& on_axis : cliffs(limits, configuration)) {
     if (on_axis.up && (!advice.beyond || cost_of(on_axis.up->change) < cost_of(advice.beyond->change)))
@@ -175,6 +182,7 @@ std::vector<std::string> sentences(const TheoryAdvice& advice) {
   std::vector<std::string> all;
   for (const Step& step : advice.highest) all.push_back(sentence("", step));
   if (advice.below) all.push_back(sentence("Next below that: ", *advice.below));
+  if (advice.carveout) all.push_back(sentence("Without a change of the kernel: ", *advice.carveout));
   if (advice.beyond)
     all.push_back(
         sentence(fmt::format("No small change raises {}; the smallest that does: ", now), *advice.beyond));

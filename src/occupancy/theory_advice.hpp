@@ -75,6 +75,8 @@ struct TheoryAdvice {
   std::vector<Step> highest;
   /// The cheapest change within reach that gives the next lower occupancy above now.
   std::optional<Step> below;
+  /// The smallest of the larger carveouts that help most, where the steps above are of other axes.
+  std::optional<Step> carveout;
   /// Where no step within reach helps: the single change of least cost_of that raises occupancy at all.
   std::optional<Step> beyond;
   /// Where no single change helps.

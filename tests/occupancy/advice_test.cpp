@@ -262,6 +262,18 @@ TEST(TheoryAdvice, ReachesTheHighestOccupancyThatAnySingleChangeWithinReachDoes)
                     now.launch.dynamic_shared_bytes);
     EXPECT_EQ(advice.theoretical_pct, now_pct);
     ASSERT_EQ(advice.highest.empty(), highest == now_pct) << place;
+    std::vector<Step> named = advice.highest;
+    if (advice.below) named.push_back(*advice.below);
+    if (advice.carveout) named.push_back(*advice.carveout);
+    const bool names_carveout =
+        std::ranges::any_of(named, [](const Step& step) { return step.change.axis == Axis::carveout_pct; });
+    double by_carveout = now_pct;
+    for (const std::int64_t to : one_step_away(limits, Axis::carveout_pct, value_on(Axis::carveout_pct, now)))
+      by_carveout = std::max(by_carveout, pct(limits, with(Axis::carveout_pct, to, now)));
+    ASSERT_EQ(names_carveout, by_carveout > now_pct) << place;
+    if (advice.carveout) {
+      EXPECT_EQ(advice.carveout->theoretical_pct, by_carveout) << place;
+    }
     if (advice.highest.empty()) continue;
     ++helped;
     ASSERT_EQ(advice.highest.front().theoretical_pct, highest) << place;
