@@ -136,8 +136,8 @@ std::string device_lines(const Question& question, const Occupancy& occupancy) {
                      : launch.cluster_blocks > 1 ? ""
                                                  : ", also the largest cooperative grid"));
     if (const auto of_grid = waves(launch.grid_blocks, wave); of_grid && launch.grid_blocks > 0) {
-      line("grid", fmt::format("{} blocks: {}{:.4g} waves", launch.grid_blocks, at_most ? "at least " : "",
-                               *of_grid));
+      line("grid", fmt::format("{} blocks: {}{}", launch.grid_blocks, at_most ? "at least " : "",
+                               waves_text(*of_grid, 4)));
     }
   }
   if (!question.sms_per_gpc.empty()) {

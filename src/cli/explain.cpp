@@ -383,9 +383,9 @@ void print_text(const CaseRecord& record, const LaunchFacts& facts, const std::v
   for (const AppliedRule& rule : applied_rules(limits, {*record.launch, record.compiled->usage}))
     fmt::print(out, "  {}\n", rule.sentence);
   const bool at_most = situation.is_wave_uncertain();
-  fmt::print(out, "grid {}: {}{:.3g} waves of {}{} on the {} SMs of {}\n",
-             grouped(record.launch->grid_blocks), at_most ? "at least " : "", situation.waves(),
-             at_most ? "at most " : "", grouped(situation.wave), facts.sm_count,
+  fmt::print(out, "grid {}: {}{} of {}{} on the {} SMs of {}\n", grouped(record.launch->grid_blocks),
+             at_most ? "at least " : "", waves_text(situation.waves(), 3), at_most ? "at most " : "",
+             grouped(situation.wave), facts.sm_count,
              record.provenance.gpu.empty() ? "compute capability " + to_string(limits.compute_capability)
                                            : record.provenance.gpu);
   const Real& achieved = record.readings.counters.achieved_pct;

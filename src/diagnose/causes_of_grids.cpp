@@ -134,8 +134,8 @@ std::optional<Claim> tail(const Situation& situation) {
   const double by_grid = situation.theoretical_pct * (1 - waves / std::ceil(waves));
   const std::optional<EqualTail>& of_equal = situation.facts.tail_of_equal_blocks;
   const double most = of_equal ? std::min(of_equal->most, by_grid) : by_grid;
-  std::string because = fmt::format("the last wave has {} of {} blocks ({:.3g} waves){}", grouped(rest),
-                                    grouped(situation.wave), waves,
+  std::string because = fmt::format("the last wave has {} of {} blocks ({}){}", grouped(rest),
+                                    grouped(situation.wave), waves_text(waves, 3),
                                     situation.is_wave_uncertain() ? ", if whole clusters fill the GPCs" : "");
   if (of_equal) {
     const double least = std::min(of_equal->least, most);

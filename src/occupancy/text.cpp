@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 
 #include <fmt/core.h>
 
@@ -85,6 +86,16 @@ std::string number_or_dash(const std::optional<double>& value, int decimals) {
 
 std::string counted(std::int64_t count, std::string_view one, std::string_view ending) {
   return fmt::format("{} {}{}", count, one, count == 1 ? "" : ending);
+}
+
+std::string waves_text(double waves, int digits) {
+  const std::string whole = counted(std::llround(waves), "wave");
+  if (waves == std::round(waves)) return whole;
+  for (; digits < 7; ++digits) {
+    const std::string text = fmt::format("{:.{}g}", waves, digits);
+    if (text.find('.') != text.npos && text.find('e') == text.npos) return text + " waves";
+  }
+  return fmt::format("just {} {}", waves > std::round(waves) ? "over" : "under", whole);
 }
 
 std::string shortened(const std::string& name, std::size_t width, std::size_t head) {

@@ -70,6 +70,9 @@ std::string number_or_dash(const std::optional<double>& value, int decimals);
 /// "1 block", "3 blocks", "2 launches". @param ending  of more than one
 std::string counted(std::int64_t count, std::string_view one, std::string_view ending = "s");
 
+/// "2.5 waves" with `digits` digits, more where these would read as a whole number: "1.001 waves", "just over 1 wave".
+std::string waves_text(double waves, int digits);
+
 /// Its begin and its end, `width` characters with what stands between them: names differ at both ends.
 /// @param head  characters of the begin
 std::string shortened(const std::string& name, std::size_t width, std::size_t head);

@@ -109,6 +109,18 @@ TEST(Calc, OfAShapeIsThatOfItsTotal) {
   EXPECT_THAT(refused("16x16x16x16"), HasSubstr("at most 3 dimensions"));
 }
 
+TEST(Calc, WavesThatAreNotWholeAreNotShownAsWhole) {
+  const std::string launch = "calc --gpu h200 --block-size 256 --registers 20 --grid ";
+  for (const auto& [grid, waves] :
+       {std::pair("1056", "1 wave\n"), std::pair("1057", "1.001 waves\n"), std::pair("2112", "2 waves\n"),
+        std::pair("2111", "1.999 waves\n"), std::pair("10561", "10.001 waves\n"),
+        std::pair("1584", "1.5 waves\n"), std::pair("1056000001", "just over 1000000 waves\n")})
+    EXPECT_THAT(printed(launch + grid), HasSubstr(fmt::format("{} blocks: {}", grid, waves)));
+  EXPECT_THAT(
+      printed("explain --gpu h200 --block-size 256 --registers 20 --grid 1057 --achieved 50"),
+      AllOf(HasSubstr("grid 1,057: 1.001 waves of 1,056"), HasSubstr("1 of 1,056 blocks (1.001 waves)")));
+}
+
 TEST(Calc, SaysHowManyResidentThreadsShareALaneOfTheSm) {
   // 8 blocks of 256 threads on the 128 FP32 lanes of compute capability 9.0, 6 of them on the 64 of 8.0.
   const auto answer = [](const char* cc, const char* registers) {
