@@ -266,8 +266,10 @@ std::optional<Claim> prediction_differs(const Situation& situation) {
                                       std::max(above, below), above > below ? "above" : "below"),
                .remedy = situation.facts.work_is_inferred
                              ? "Its work is inferred: all blocks are taken as equal, and these are not."
-                             : "`occbench calibrate` makes a profile of the GPU where it has none of its "
-                               "own. With one, the launch does something that its work string does not say."};
+                         : prediction.profile_quality == ProfileQuality::calibrated_device
+                             ? "The profile is the GPU's own: the model may be off here, or the launch does "
+                               "something that its work string does not say."
+                             : "`occbench calibrate` makes a profile of this GPU, with which it may agree."};
 }
 
 }  // namespace occbench

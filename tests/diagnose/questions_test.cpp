@@ -294,12 +294,15 @@ TEST(ByNumbers, APredictionOfInferredWorkThatDiffersSaysWhatWasTakenAsEqual) {
   facts.prediction.emplace();
   facts.prediction->interval = {100, 100};
   facts.prediction->predicted_pct = 100;
-  for (const bool inferred : {false, true}) {
-    facts.work_is_inferred = inferred;
-    const auto findings = diagnose(facts);
-    const Finding differs = the(findings, Cause::prediction_differs);
-    EXPECT_THAT(differs.remedy, HasSubstr(inferred ? "all blocks are taken as equal" : "its work string"));
-  }
+  facts.work_is_inferred = true;
+  EXPECT_THAT(the(diagnose(facts), Cause::prediction_differs).remedy,
+              HasSubstr("all blocks are taken as equal"));
+  facts.work_is_inferred = false;
+  EXPECT_THAT(the(diagnose(facts), Cause::prediction_differs).remedy, HasSubstr("`occbench calibrate`"));
+  facts.prediction->profile_quality = ProfileQuality::calibrated_device;
+  EXPECT_THAT(the(diagnose(facts), Cause::prediction_differs).remedy,
+              AllOf(HasSubstr("the model may be off here"), HasSubstr("its work string"),
+                    testing::Not(HasSubstr("calibrate`"))));
 }
 
 TEST(ByNumbers, FourAndALargeFractionOfAWaveLoseThreePointsAndTheRestIsSomethingElse) {
