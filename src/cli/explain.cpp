@@ -170,6 +170,16 @@ double lost_points(const CaseRecord& record) {
   return record.theory->theoretical_pct - reached;
 }
 
+/// Of all rows of programs that match, those without a counter's value too; empty where there is none.
+std::string total_of_programs(std::span<const CaseRecord> all, const ExplainOptions& options) {
+  const auto matches = case_filter(options.filter);
+  std::vector<CaseRecord> cases(all.begin(), all.end());
+  std::erase_if(cases, [&](const CaseRecord& each) {
+    return !each.program.launches || !matches(full_name(each.identity));
+  });
+  return cases.empty() ? "" : fmt::format("\nTogether {}.\n", program_total(cases));
+}
+
 /// Kernels of a program by the time that advice could save, since a launch may be one of thousands; cases of a suite
 /// by points.
 /// @returns what they are sorted by
@@ -314,6 +324,7 @@ ExitStatus explain_rows(const ExplainOptions& options, Console& console) {
   std::vector<Explained> rows;
   for (const CaseRecord& each : cases) rows.push_back(explained(each, of_files));
   print_rows(rows, options.format, console.out);
+  if (options.format == "table") fmt::print(console.out, "{}", total_of_programs(of_files, options));
   fmt::print(console.err, "{} of {} rows, those first {}{}. {}\n", cases.size(), all, sorted_by,
              options.predicts() ? "; re-predicted" : "", agreement_of_all);
   return ExitStatus::done;

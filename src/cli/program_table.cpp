@@ -114,24 +114,33 @@ std::string milliseconds(double microseconds) {
   return fmt::format("{:.{}f}", microseconds / 1000, microseconds < 10'000 ? 3 : 1);
 }
 
-void print_program(std::span<const CaseRecord> cases, std::size_t top, std::ostream& out) {
+std::string program_total(std::span<const CaseRecord> cases) {
   Sums sums;
   for (const CaseRecord& record : cases) sums.add(record);
+  std::string text =
+      fmt::format("{} kernels and configurations, {} launches, {} ms, {} % of it with a counter",
+                  cases.size(), sums.launches, milliseconds(sums.us), sums.counted_share());
+  if (sums.counted_us > 0)
+    text += fmt::format(", mean achieved {:.1f} %", 100 * sums.achieved_us / sums.counted_us);
+  if (sums.without_time > 0) text += fmt::format(" ({} launches have no time)", sums.without_time);
+  return text;
+}
+
+void print_program(std::span<const CaseRecord> cases, std::size_t top, std::ostream& out) {
+  double all_us = 0;
+  for (const CaseRecord& record : cases) all_us += record.program.total_time_us.value_or(0);
   std::vector<CaseToTell> order = by_time_saved(cases);
   if (top > 0 && top < order.size()) order.resize(top);
   std::vector<std::vector<std::string>> lines = {{"max saved ms", "time ms", "% of time", "launches",
                                                   "theory %", "predicted, 90 %", "achieved %", "kernel",
                                                   "finding"}};
-  for (const CaseToTell& each : order) lines.push_back(table_line(each, sums.us));
+  for (const CaseToTell& each : order) lines.push_back(table_line(each, all_us));
   fmt::print(out, "{}\n", text_table(lines, ">>>>>>><<"));
-  const std::string untimed =
-      sums.without_time > 0 ? fmt::format(" ({} launches have no time)", sums.without_time) : "";
-  fmt::print(out,
-             "{} of {} kernels and configurations, {} launches, {} ms, {} % of it with a counter{}. Max "
-             "saved is the most time that the remedy of the finding could save, which `occbench explain` "
-             "names with its conditions. {}\n",
-             order.size(), cases.size(), sums.launches, milliseconds(sums.us), sums.counted_share(), untimed,
-             agreement(cases));
+  fmt::print(
+      out,
+      "{} of {}. Max saved is the most time that the remedy of the finding could save, which `occbench "
+      "explain` names with its conditions. {}\n",
+      order.size(), program_total(cases), agreement(cases));
 }
 
 }  // namespace occbench

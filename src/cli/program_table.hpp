@@ -13,6 +13,9 @@ namespace occbench {
 /// Microseconds as milliseconds, with three decimals below 10.
 std::string milliseconds(double microseconds);
 
+/// "37 kernels and configurations, 1204 launches, 31.0 ms, ...", with achieved occupancy weighted by time.
+std::string program_total(std::span<const CaseRecord> cases);
+
 /// Cases whose findings' advice can save most time first.
 void sort_by_time_saved(std::vector<CaseRecord>& cases);
 

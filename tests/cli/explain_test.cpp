@@ -258,6 +258,26 @@ TEST_F(Explain, ListsKernelsOfAProgramByTheTimeThatAdviceCanSave) {
   EXPECT_THAT(outcome.err, HasSubstr("those first that can save most time"));
 }
 
+TEST_F(Explain, EndsOfAProgramWithItsLaunchesTimeAndMeanAchievedOccupancy) {
+  Row one = measured("one", 1056, 80);
+  one.total_time_us = 3000;
+  one.launches = 10;
+  Row other = measured("other", 1056, 40);
+  other.total_time_us = 1000;
+  other.launches = 5;
+  Row uncounted = measured("uncounted", 1056, 0);
+  uncounted.achieved_pct.reset();
+  uncounted.total_time_us = 1000;
+  uncounted.launches = 1;
+  const std::string file = (folder_ / "program.csv").string();
+  std::ofstream(file) << csv_header() << csv_record(one) << csv_record(other) << csv_record(uncounted);
+  EXPECT_THAT(
+      printed({"explain", file.c_str(), "--top", "1"}),
+      testing::EndsWith("\nTogether 3 kernels and configurations, 16 launches, 5.000 ms, 80.0 % of it "
+                        "with a counter, mean achieved 70.0 %.\n"));
+  EXPECT_THAT(printed({"explain", file_.c_str()}), testing::Not(HasSubstr("Together")));
+}
+
 TEST_F(Explain, SaysWhichSavingsOfACaseAreNotToBeAdded) {
   // Few blocks, and SMs without one: of 2.41 ms at most 2.1 and 1.26.
   const Outcome outcome =
