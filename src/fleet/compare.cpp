@@ -78,12 +78,6 @@ struct Value {
   Deviation deviation;
 };
 
-/// Percentages are differences of logarithms of speed: 69 below the median is half of it, and takes twice as long.
-double told_size(const FleetQuantityFacts& facts, double distance) {
-  if (facts.unit != "%") return std::abs(distance);
-  return 100 * std::abs(std::expm1((facts.tells_time ? -distance : distance) / 100));
-}
-
 /// @returns the distance from which on a GPU is named
 std::optional<double> judge(const FleetRows& rows, FleetQuantity quantity, std::vector<Value>& values) {
   if (values.size() < kFewestPeers) return std::nullopt;
@@ -117,8 +111,7 @@ std::optional<double> judge(const FleetRows& rows, FleetQuantity quantity, std::
          .size_unit = std::string(facts.unit),
          .named_from = middle.named_from,
          .note = distance > 0 && quantity != FleetQuantity::counters,
-         .sentence =
-             fmt::format(fmt::runtime(distance < 0 ? facts.below : facts.above), told_size(facts, distance)),
+         .sentence = fmt::format(fmt::runtime(distance < 0 ? facts.below : facts.above), std::abs(distance)),
          .worst_case = rows.cases[each.deviation.worst].name});
   }
   return middle.named_from;
@@ -311,6 +304,12 @@ Deviation deviation_of(const std::vector<SaidByCase>& said) {
   return {middle, said.size(), worst->number};
 }
 
+/// Of differences of logarithms of speed in %, a ratio less 1: -69 is half of the speed, -50 %, or twice the time, -100 %.
+double as_ratio(const FleetQuantityFacts& facts, double difference) {
+  if (facts.unit != "%") return difference;
+  return facts.tells_time ? -100 * std::expm1(-difference / 100) : 100 * std::expm1(difference / 100);
+}
+
 /// Of each of some GPUs, in their order: peers are all of them.
 std::vector<Deviations> deviations_of(const FleetRows& rows, std::span<const std::size_t> gpus) {
   std::vector<std::array<std::vector<SaidByCase>, kFleetQuantities.size()>> said(gpus.size());
@@ -328,7 +327,8 @@ std::vector<Deviations> deviations_of(const FleetRows& rows, std::span<const std
     for (std::size_t i = 0; i < gpus.size(); ++i) {
       for (std::size_t q = 0; q < kFleetQuantities.size(); ++q) {
         const double value = said_of(kFleetQuantities[q], rows.cases[number], levels[i], typical);
-        if (!std::isnan(value)) said[i][q].push_back({value, number});
+        if (!std::isnan(value))
+          said[i][q].push_back({as_ratio(facts_of(kFleetQuantities[q]), value), number});
       }
     }
   }

@@ -42,7 +42,8 @@ const FleetQuantityFacts& facts_of(FleetQuantity quantity);
 
 /// How far one GPU is from its peers.
 struct Deviation {
-  double value = 0;  ///< median over cases of the distance from the peers' median; below 0 = slower, lower
+  double value =
+      0;  ///< median over cases of the distance from the peers' median, in the quantity's unit; below 0 = slower
   std::size_t cases = 0;  ///< that it is the median of
   std::size_t worst = 0;  ///< number of the case furthest in that direction
 };

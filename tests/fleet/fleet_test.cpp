@@ -255,6 +255,24 @@ TEST_F(Fleet, SaysHowMuchLessAndHowMuchLongerInPercentOfTheMedian) {
   };
   fleet({fleet_file(1, 6, {{2, half}})});
   EXPECT_THAT(out_, ContainsRegex("SM clock (49|50)\\.[0-9]+ % below the median"));
+  EXPECT_THAT(out_, ContainsRegex("GPU-00002 +[^ ]+ +-(49|50)\\.")) << "the same in the table";
+}
+
+TEST_F(Fleet, SaysOfTimeHowMuchLongerItIsInTheSentenceAndInTheTable) {
+  const Fault twice = [](Row& row) {
+    if (follows_sm_clock(row) && row.sm_cycles_active_max) *row.sm_cycles_active_max *= 2;
+  };
+  fleet({fleet_file(1, 6, {{2, twice}}), "--format", "json"});
+  const auto worst = nlohmann::json::parse(out_.substr(0, out_.find('\n')));
+  ASSERT_EQ(worst["gpu_uuid"].get<std::string>().substr(0, 9), "GPU-00002") << out_;
+  const double distance = worst["distances"]["sm_cycles"];
+  EXPECT_NEAR(distance, -100, 1);
+  for (const auto& finding : worst["findings"]) {
+    if (finding["cause"] != "sm_cycles") continue;
+    EXPECT_NEAR(finding["size"].get<double>(), distance, 0.1);
+    EXPECT_THAT(finding["sentence"].get<std::string>(),
+                ContainsRegex("takes (99|100)\\.[0-9]+ % more SM cycles"));
+  }
 }
 
 TEST_F(Fleet, RefusesATimeBelowZeroWithItsFileAndLine) {
@@ -353,7 +371,7 @@ TEST_F(FleetPage, HasTheLargestDistancesOfRecordedRunsWhichAreFarBelowThoseThatA
       const auto found = recorded[i].find(name);
       const std::string said = found == recorded[i].end() ? "" : fmt::format("{:.2f}", found->second);
       EXPECT_EQ(cells[1 + i], said) << name << " " << i;
-      const double largest = found == recorded[i].end() ? 0 : found->second;
+      const double largest = said.empty() ? 0 : std::stod(said);
       EXPECT_GE(facts.named_from, 2.5 * largest) << name << " " << i;
     }
   }
