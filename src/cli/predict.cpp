@@ -183,6 +183,7 @@ Answer predict_launch(const PredictOptions& options) {
   record.prediction = answer.prediction;
   if (chosen.quality == ProfileQuality::generic) record.note = kUnverified;
   if (work) note_draw(record.note, *work);
+  if (work) add_note(record.note, why_not_advised(launch, *work));
   record.compiled = Compiled{.usage = usage, .code_architecture = {}};
   LaunchFacts facts = facts_of(record);
   facts.sms_per_gpc = chosen.known_sms_per_gpc();

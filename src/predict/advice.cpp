@@ -17,7 +17,8 @@ namespace occbench {
 namespace {
 
 constexpr double kLeastTimeSavedPct = 1;
-constexpr std::int64_t kMostBlocks = 1 << 16;
+/// Of equal blocks most waves are skipped; of uneven ones each is simulated, for each candidate.
+constexpr std::int64_t kMostUnevenBlocks = 1 << 16;
 /// Runs of each candidate, of which the middle one counts. Work that contends hardly depends on chance.
 constexpr std::uint64_t kTries = 3;
 constexpr std::uint64_t kTriesWhereWarpsContend = 1;
@@ -89,7 +90,8 @@ std::vector<Candidate> candidates(const Launch& launch, const Usage& usage, cons
                             topology.sm_count(), topology.sms_per_gpc());
   const std::int64_t below = launch.grid_blocks / wave * wave;
   for (const std::int64_t grid : {below, below + wave}) {
-    if (grid > 0 && grid != launch.grid_blocks) all.push_back(with_grid(launch, work, grid));
+    if (grid > 0 && grid <= kMostGridShape.x && grid != launch.grid_blocks)
+      all.push_back(with_grid(launch, work, grid));
   }
   // Shared memory that the kernel itself declares does not change with the block.
   if (usage.static_shared_bytes > 0 || launch.cluster_blocks > 1) return all;
@@ -99,20 +101,26 @@ std::vector<Candidate> candidates(const Launch& launch, const Usage& usage, cons
   for (int threads = least; threads <= most; threads += warp) {
     if (threads == launch.block_threads) continue;
     Candidate candidate = with_block_size(launch, work, threads);
-    if (theoretical_occupancy(limits, candidate.launch, usage).blocks_per_sm > 0) {
+    const bool is_grid = candidate.launch.grid_blocks <= kMostGridShape.x;
+    if (is_grid && theoretical_occupancy(limits, candidate.launch, usage).blocks_per_sm > 0)
       all.push_back(candidate);
-    }
   }
   return all;
 }
 
 }  // namespace
 
+std::string why_not_advised(const Launch& launch, const Work& work) {
+  if (std::holds_alternative<EqualWork>(work.distribution) || launch.grid_blocks <= kMostUnevenBlocks)
+    return "";
+  return fmt::format("no advice: it simulates no more than {} uneven blocks", grouped(kMostUnevenBlocks));
+}
+
 std::optional<Advice> advise(const Launch& launch, const Usage& usage, const Limits& limits,
                              const ChosenProfile& chosen, const Work& work, const Prediction& prediction,
                              const Chance& chance, WorkOrigin origin) {
   const DeviceProfile& profile = chosen.profile;
-  if (launch.grid_blocks > kMostBlocks) return std::nullopt;
+  if (!why_not_advised(launch, work).empty()) return std::nullopt;
   const Seeds seeds(chance, profile);
   const auto run = [&](const Candidate& candidate) {
     const Tasks tasks = candidate.tasks();
@@ -163,7 +171,7 @@ double total_cycles(const Work& work, const Launch& launch) {
   const std::int64_t units = units_of(work, launch);
   const double warps_per_unit = work.per_warp ? 1 : warps_of_block(launch.block_threads);
   if (std::holds_alternative<EqualWork>(work.distribution))
-    return static_cast<double>(units * work.cycles_of(0, units)) * warps_per_unit;
+    return static_cast<double>(units) * static_cast<double>(work.cycles_of(0, units)) * warps_per_unit;
   double cycles = 0;
   for (std::int64_t unit = 0; unit < units; ++unit)
     cycles += static_cast<double>(work.cycles_of(unit, units));

@@ -21,12 +21,14 @@ struct Advice {
 /// Cycles of all warps of a launch together.
 double total_cycles(const Work& work, const Launch& launch);
 
+/// A note where advise() tries nothing, because the blocks are uneven and too many; empty where it does.
+std::string why_not_advised(const Launch& launch, const Work& work);
+
 /// Where most is lost to uneven warps within a block: the same work spread evenly over the warps of the same
 /// launch. Otherwise tries whole waves (the same work in more or fewer blocks) and block sizes from half to twice
 /// the asked one (the same threads in other blocks, dynamic shared memory in proportion), and gives the one that
 /// is done soonest by simulation; not for work that is drawn, of which another grid would be another draw. Work keeps its distribution and its total: cycles are rescaled, and the number
-/// of `last` units goes with that of all. Empty if none saves 1 % of the time, or the grid is so large (65,536
-/// blocks) that its last wave does not matter.
+/// of `last` units goes with that of all. Empty if none saves 1 % of the time or is tried: why_not_advised().
 /// @param prediction  what predict() says of the asked launch
 /// @param origin      of the work, as predict() has it
 /// @throws InputError as predict() does.

@@ -195,6 +195,18 @@ TEST(Predict, AGridThatTakesTooLongToSimulateIsRefusedWithOneThatDoesNot) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
 }
 
+TEST(Predict, OfManyEqualBlocksAdvisesAndOfManyUnevenOnesSaysThatItDoesNot) {
+  const std::string launch = "predict --gpu h200 --block-size 768 --registers 32 --work ";
+  EXPECT_THAT(printed(launch + "equal:20000 --grid 65537"),
+              HasSubstr("blocks of 1024 threads would take 25 % less time"));
+  // Twice as many blocks would be more than a grid has.
+  EXPECT_THAT(printed(launch + "equal:20000 --grid 2147483647"),
+              HasSubstr("1,610,612,736 blocks of 1024 threads would take 25 % less time"));
+  const std::string none = "no advice: it simulates no more than 65,536 uneven blocks";
+  EXPECT_THAT(printed(launch + "uniform:20000:0.5:1.5 --grid 65537"), HasSubstr(none));
+  EXPECT_THAT(printed(launch + "uniform:20000:0.5:1.5 --grid 65536"), Not(HasSubstr(none)));
+}
+
 TEST(Predict, AdvisesGridsOfWholeClusters) {
   for (const char* cluster : {"8", "16"}) {
     for (const char* grid : {"1280", "1600", "1616", "2000", "3200"}) {
