@@ -258,7 +258,7 @@ std::string answer_limits(const CalcOptions& options) {
       format);
 }
 
-std::string answer(const CalcOptions& options, const CLI::App& parser, Console& console) {
+std::string answer(const CalcOptions& options, const CLI::App& parser, Console& console, ExitStatus& status) {
   const std::initializer_list<const char*> of_launch = {
       "--block-size", "--registers", "--static-smem", "--dynamic-smem", "--carveout", "--barriers",
       "--cluster",    "--grid",      "--sm-count",    "--gpc-sms",      "--curves"};
@@ -277,7 +277,7 @@ std::string answer(const CalcOptions& options, const CLI::App& parser, Console& 
     return answer_batch(options.batch,
                         options.gpu.given() ? asked_gpus(options.gpu) : std::vector<GpuOption>{},
                         as_csv ? AnswerFormat::csv : format_of(options),
-                        options.rank ? BatchOrder::ranked : BatchOrder::as_given, console.err);
+                        options.rank ? BatchOrder::ranked : BatchOrder::as_given, console.err, status);
   }
   if (!options.from.empty()) return answer_kernels(options, parser, console);
   if (!options.gpu.given())
@@ -336,8 +336,9 @@ Action declare_calc(CLI::App& parser) {
   add_format(parser, options->format, {"table", "csv", "json"},
              "table, csv or json; without it, --batch gives CSV unless it ranks");
   return [options, &parser](Console& console) {
-    fmt::print(console.out, "{}", answer(*options, parser, console));
-    return ExitStatus::done;
+    ExitStatus status = ExitStatus::done;
+    fmt::print(console.out, "{}", answer(*options, parser, console, status));
+    return status;
   };
 }
 

@@ -59,35 +59,51 @@ Question question_of(const Row& row) {
   return question;
 }
 
-// As CSV what was asked is written as it was read.
-Json answered(const CsvTable& table, const std::vector<std::string>& cells, AnswerFormat format) {
-  const Row row = row_of(table, cells);
-  const Json typed = format == AnswerFormat::json ? row_to_json(row) : Json();
+Json answers_of_any() {
+  return answer_json({&all_limits().back(), {{.block_threads = 32}, {}}, std::nullopt, {}});
+}
+
+// As CSV what was asked is written as it was read. `refused` gets why there is no answer.
+Json answered(const CsvTable& table, const std::vector<std::string>& cells, AnswerFormat format,
+              std::string& refused) {
+  Json typed;
+  Json answers;
+  try {
+    const Row row = row_of(table, cells);
+    if (format == AnswerFormat::json) typed = row_to_json(row);
+    answers = answer_json(question_of(row));
+  } catch (const InputError& error) {
+    refused = error.what();
+    answers = answers_of_any();
+    for (Json& answer : answers) answer = nullptr;
+  }
   Json object = row_head("batch", "");
   object.erase("case");
   for (std::size_t cell = 0; cell < cells.size(); ++cell) {
     const std::string& name = table.names[cell];
     object[name] = typed.contains(name) ? typed[name] : Json(cells[cell]);
   }
-  object.update(answer_json(question_of(row)));
+  object.update(answers);
   return object;
 }
 
 std::vector<std::string> names_of_answers() {
   std::vector<std::string> names = {"rank"};
-  const Question any{&all_limits().back(), {{.block_threads = 32}, {}}, std::nullopt, {}};
-  const Json answers = answer_json(any);
+  const Json answers = answers_of_any();
   for (const auto& [name, value] : answers.items()) names.push_back(name);
   return names;
 }
 
-/// Rows of equal occupancy share a rank and stay in the order of the file.
+/// Rows of equal occupancy share a rank and stay in the order of the file. One without an answer has none.
 void rank(std::vector<Json>& rows) {
-  const auto occupancy = [](const Json& row) { return row["theoretical_pct"].get<double>(); };
+  const auto occupancy = [](const Json& row) {
+    return row["theoretical_pct"].is_null() ? -1 : row["theoretical_pct"].get<double>();
+  };
   std::ranges::stable_sort(rows, std::ranges::greater(), occupancy);
   for (std::size_t place = 0; place < rows.size(); ++place) {
     const bool as_before = place > 0 && occupancy(rows[place]) == occupancy(rows[place - 1]);
-    rows[place]["rank"] = as_before ? rows[place - 1]["rank"] : Json(place + 1);
+    Json& rank = rows[place]["rank"];
+    if (occupancy(rows[place]) >= 0) rank = as_before ? rows[place - 1]["rank"] : Json(place + 1);
   }
 }
 
@@ -104,7 +120,8 @@ std::string as_table(std::span<const Json> rows) {
   for (const Json& row : rows) {
     lines.push_back({cell(row, "case"), cell(row, "compute_capability"), cell(row, "block_threads"),
                      cell(row, "registers_per_thread"), cell(row, "static_shared_bytes"),
-                     cell(row, "dynamic_shared_bytes"), percent_text(row["theoretical_pct"]),
+                     cell(row, "dynamic_shared_bytes"),
+                     row["theoretical_pct"].is_null() ? "no answer" : percent_text(row["theoretical_pct"]),
                      cell(row, "warps_per_sm"), cell(row, "blocks_per_sm"),
                      row["cannot_launch"].is_null() ? cell(row, "limiter") : "cannot launch"});
     if (ranked) lines.back().push_back(cell(row, "rank") + (row["rank"] == 1 ? "  ◀ best" : ""));
@@ -112,14 +129,21 @@ std::string as_table(std::span<const Json> rows) {
   if (!named) {
     for (std::vector<std::string>& line : lines) line.erase(line.begin());
   }
-  return text_table(lines, named ? "<<>>>>>>><<" : "<>>>>>>><<");
+  const bool assumed = std::ranges::any_of(rows, [](const Json& row) { return !row["assumed"].is_null(); });
+  return text_table(lines, named ? "<<>>>>>>><<" : "<>>>>>>><<") +
+         (assumed ? fmt::format("\n{} where none are given\n", kRegistersAssumed) : "");
 }
 
-std::vector<Json> answer_rows(const CsvTable& table, const std::string& source, AnswerFormat format) {
+/// Where there is a row without an answer, all have the column `note`.
+std::vector<Json> answer_rows(const CsvTable& table, AnswerFormat format, std::span<std::string> refused) {
   std::vector<Json> rows;
-  for (std::size_t index = 0; index < table.rows.size(); ++index) {
-    rows.push_back(
-        at_line(source, table.lines[index], [&] { return answered(table, table.rows[index], format); }));
+  for (std::size_t index = 0; index < table.rows.size(); ++index)
+    rows.push_back(answered(table, table.rows[index], format, refused[index]));
+  if (std::ranges::all_of(refused, &std::string::empty)) return rows;
+  for (std::size_t index = 0; index < rows.size(); ++index) {
+    std::string note = rows[index].contains("note") ? cell_text(rows[index]["note"]) : "";
+    add_note(note, refused[index]);
+    rows[index]["note"] = note;
   }
   return rows;
 }
@@ -286,7 +310,7 @@ local ld/st  instructions that load from and store to it: spills, and arrays tha
 }  // namespace
 
 std::string answer_batch(const std::string& file, std::span<const GpuOption> gpus, AnswerFormat format,
-                         BatchOrder order, std::ostream& remarks) {
+                         BatchOrder order, std::ostream& remarks, ExitStatus& status) {
   const std::string source = batch_source(file);
   BatchColumns columns{.command = "calc",
                        .needed = {kNeeded.begin(), kNeeded.end()},
@@ -303,7 +327,9 @@ std::string answer_batch(const std::string& file, std::span<const GpuOption> gpu
     fmt::print(remarks, "{} {} no launch and {} left out\n",
                counted(static_cast<std::int64_t>(dropped), "row"), dropped == 1 ? "has" : "have",
                dropped == 1 ? "is" : "are");
-  std::vector<Json> rows = answer_rows(table, source, format);
+  std::vector<std::string> refused(table.rows.size());
+  std::vector<Json> rows = answer_rows(table, format, refused);
+  status = tell_refused(refused, table, source, remarks);
   if (order == BatchOrder::ranked) rank(rows);
   return format == AnswerFormat::table ? as_table(rows) : flat_text(rows, format);
 }

@@ -8,6 +8,7 @@
 #include "cli/calc_answer.hpp"
 #include "cli/gpu_option.hpp"
 #include "occupancy/launch.hpp"
+#include "occupancy/statuses.hpp"
 
 namespace occbench {
 
@@ -23,11 +24,12 @@ enum class BatchOrder {
 /// with names they are rows that `gate` and `report` read. As a table only what was asked, the occupancy and
 /// its limiter. Every row is answered for each of `gpus`, whose columns the file must then lack; for several, their
 /// names are added to the rows' names.
-/// @param remarks  gets a line where recorded rows that have no launch are left out
+/// A row that cannot be answered says why in the column `note`.
+/// @param remarks  gets a line where recorded rows that have no launch are left out, and tell_refused(), whose `status` it is
 /// @throws InputError with file, line and column; for a column that calc does not know, with the nearest
 /// name.
 std::string answer_batch(const std::string& file, std::span<const GpuOption> gpus, AnswerFormat format,
-                         BatchOrder order, std::ostream& remarks);
+                         BatchOrder order, std::ostream& remarks, ExitStatus& status);
 
 /// What is asked of a binary's kernels beside what the binary says itself.
 struct BinaryQuestion {

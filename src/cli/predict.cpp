@@ -357,10 +357,7 @@ std::vector<std::string> names_out(const CsvTable& table) {
   return names;
 }
 
-std::vector<std::string> predicted_cells(const CsvTable& table, const std::vector<std::string>& cells,
-                                         std::span<const std::string> names,
-                                         const std::optional<DeviceProfile>& profile) {
-  Row row = row_of_cells(table, cells);
+Row predicted_row(Row row, const std::optional<DeviceProfile>& profile) {
   // A recorded case that was skipped has none of them.
   if (!row.block_threads && !row.grid_blocks && !row.registers_per_thread) {
     add_note(row.note, no_prediction("there is no launch"));
@@ -373,6 +370,23 @@ std::vector<std::string> predicted_cells(const CsvTable& table, const std::vecto
     record.prediction.reset();
     predict_record(record, profile);
     row = row_of(record);
+  }
+  return row;
+}
+
+std::vector<std::string> predicted_cells(const CsvTable& table, const std::vector<std::string>& cells,
+                                         std::span<const std::string> names,
+                                         const std::optional<DeviceProfile>& profile, std::string& refused) {
+  Row row;
+  try {
+    row = predicted_row(row_of_cells(table, cells), profile);
+  } catch (const InputError& error) {
+    refused = error.what();
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      if (table.names[i] == "work") row.work = cells[i];
+      if (table.names[i] == "note") row.note = cells[i];
+    }
+    add_note(row.note, no_prediction(refused));
   }
   const std::vector<std::string> answers = predicted_columns();
   std::vector<std::string> out;
@@ -390,9 +404,11 @@ std::vector<std::string> predicted_cells(const CsvTable& table, const std::vecto
 /// sm_clock_mhz is given.
 /// @param profile  a built-in one or a file; empty = the best known of each row's GPU
 /// @param gpu  of all rows; not given: their columns say it
-/// @returns the same rows as CSV, with theory, prediction and explanation added; other columns stay as they are
+/// Prints the same rows as CSV, with theory, prediction and explanation added; other columns stay as they are. A row that
+/// cannot be predicted says why in the column `note`. @returns as tell_refused()
 /// @throws InputError with file, line and column
-std::string predict_batch(const std::string& file, const std::string& profile, const GpuOption& gpu) {
+ExitStatus predict_batch(const std::string& file, const std::string& profile, const GpuOption& gpu,
+                         Console& console) {
   const std::string source = batch_source(file);
   BatchColumns columns{.command = "predict",
                        .needed = {kNeededToPredict.begin(), kNeededToPredict.end()},
@@ -414,12 +430,14 @@ std::string predict_batch(const std::string& file, const std::string& profile, c
   const std::vector<std::string> names = names_out(table);
   std::vector<std::string> lines(table.rows.size());
   Waiting waiting("predicting rows:", lines.size());
+  std::vector<std::string> refused(table.rows.size());
   for_each_parallel(lines.size(), [&](std::size_t row) {
-    lines[row] = at_line(source, table.lines[row],
-                         [&] { return csv_record(predicted_cells(table, table.rows[row], names, given)); });
+    lines[row] = csv_record(predicted_cells(table, table.rows[row], names, given, refused[row]));
     waiting.step();
   });
-  return csv_record(names) + fmt::format("{}", fmt::join(lines, ""));
+  const ExitStatus status = tell_refused(refused, table, source, console.err);
+  fmt::print(console.out, "{}{}", csv_record(names), fmt::join(lines, ""));
+  return status;
 }
 
 /// @throws InputError naming an option that is given beside one that takes only these
@@ -467,8 +485,7 @@ Action declare_predict(CLI::App& parser) {
                                               "--sm-count", "--profile", "--max-size"};
       if (options->format == "csv") beside.emplace_back("--format");
       refuse_all_but(beside, parser);
-      fmt::print(console.out, "{}", predict_batch(options->batch, options->profile, options->gpu));
-      return ExitStatus::done;
+      return predict_batch(options->batch, options->profile, options->gpu, console);
     }
     require_launch(*options);
     require_work(*options);

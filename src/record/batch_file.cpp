@@ -5,6 +5,7 @@
 #include <iostream>
 #include <utility>
 
+#include <fmt/ostream.h>
 #include <fmt/ranges.h>
 
 #include "files/input.hpp"
@@ -83,6 +84,19 @@ void write_sizes_in_full(const std::vector<std::string>& names, std::vector<std:
 
 std::string batch_source(const std::string& file) {
   return file == "-" ? "standard input" : file;
+}
+
+ExitStatus tell_refused(std::span<const std::string> refused, const CsvTable& table,
+                        const std::string& source, std::ostream& err) {
+  const auto first = std::ranges::find_if_not(refused, &std::string::empty);
+  if (first == refused.end()) return ExitStatus::done;
+  const std::string why = fmt::format("{}, line {}: {}", source,
+                                      table.lines[static_cast<std::size_t>(first - refused.begin())], *first);
+  const auto count = std::ranges::count_if(refused, [](const std::string& each) { return !each.empty(); });
+  if (count == std::ssize(refused)) throw InputError(why);
+  fmt::print(err, "{} of {} have no answer, and their note says why; the first is {}\n", count,
+             counted(std::ssize(refused), "row"), why);
+  return ExitStatus::no_verdict;
 }
 
 Row row_of_cells(const CsvTable& table, std::span<const std::string> cells) {

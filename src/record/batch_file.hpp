@@ -1,10 +1,12 @@
 #pragma once
 
+#include <iosfwd>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "occupancy/statuses.hpp"
 #include "record/csv.hpp"
 
 namespace occbench {
@@ -26,6 +28,11 @@ std::string batch_source(const std::string& file);
 /// @throws InputError if it cannot be read, is no CSV of launches, lacks a column that is needed, or has one that the
 /// command does not know, with the nearest that it does
 CsvTable read_batch(const std::string& file, const BatchColumns& columns);
+
+/// Says how many rows have no answer, and of the first why; ends as no_verdict then. `refused` says why of each row, and is
+/// empty of one that has an answer. @throws InputError where no row has one
+ExitStatus tell_refused(std::span<const std::string> refused, const CsvTable& table,
+                        const std::string& source, std::ostream& err);
 
 /// A row of the table; columns of no recorded row are left out. @throws InputError as set_cell()
 Row row_of_cells(const CsvTable& table, std::span<const std::string> cells);

@@ -448,6 +448,10 @@ TEST(CalcBatch, RanksTwentyConfigurationsAndMarksTheBest) {
   std::size_t best = 0;
   for (std::size_t at = 0; (at = shown.out.find("◀ best", at)) != std::string::npos; ++at) ++best;
   EXPECT_EQ(best, 4u);
+  const std::string assumed = "registers assumed not to limit where none are given";
+  EXPECT_THAT(shown.out, Not(HasSubstr(assumed)));
+  const TemporaryFile without("compute_capability,block_threads\n9.0,64\n9.0,512\n");
+  EXPECT_THAT(printed({"calc", "--batch", without.name(), "--rank"}), HasSubstr(assumed));
 }
 
 TEST(CalcBatch, NamesRowsByTheirColumnCase) {
@@ -511,6 +515,29 @@ TEST(CalcBatch, LeavesOutRecordedRowsOfWhatTheRuntimeLaunchesAndSaysSo) {
   EXPECT_EQ(rows[0]["case"], "spin");
 }
 
+TEST(CalcBatch, ARowThatCannotBeAnsweredSaysSoAndTheOthersAreAnswered) {
+  const TemporaryFile file(
+      "case,compute_capability,block_threads,registers_per_thread\n"
+      "a,9.0,2000,32\nb,9.0,512,33\nc,9.0,256,many\nd,9.0,512,32\n");
+  const Outcome outcome = run_command({"calc", "--batch", file.name()});
+  EXPECT_EQ(outcome.status, ExitStatus::no_verdict);
+  EXPECT_THAT(outcome.err, HasSubstr("2 of 4 rows have no answer, and their note says why; the first is"));
+  EXPECT_THAT(outcome.err, HasSubstr("line 2: block_threads = 2000 is out of range"));
+  const CsvTable table = parse_csv(outcome.out, "answers");
+  ASSERT_EQ(table.rows.size(), 4u);
+  EXPECT_THAT(table_cell(table, 0, "note"), HasSubstr("compute capability 9.0 allows 1 to 1024"));
+  EXPECT_THAT(table_cell(table, 2, "note"), HasSubstr("'many' is not a whole number"));
+  EXPECT_EQ(table_cell(table, 0, "theoretical_pct") + table_cell(table, 1, "note"), "");
+  EXPECT_EQ(table_cell(table, 1, "theoretical_pct"), "75");
+  const Outcome ranked = run_command({"calc", "--batch", file.name(), "--rank", "--format", "json"});
+  EXPECT_EQ(ranked.status, ExitStatus::no_verdict);
+  const json rows = json::parse(ranked.out);
+  EXPECT_EQ(rows[0]["case"], "d");
+  EXPECT_EQ(rows[1]["rank"], 2);
+  EXPECT_TRUE(rows[2]["rank"].is_null() && rows[3]["rank"].is_null());
+  EXPECT_THAT(run_command({"calc", "--batch", file.name(), "--rank"}).out, ContainsRegex("2000 .*no answer"));
+}
+
 TEST(CalcBatch, NamesLineAndColumnOfWhatIsWrong) {
   const std::string names = "compute_capability,block_threads,registers_per_thread\n";
   const auto error_of = [](const std::string& text) {
@@ -520,8 +547,8 @@ TEST(CalcBatch, NamesLineAndColumnOfWhatIsWrong) {
     return outcome.err;
   };
   EXPECT_THAT(
-      error_of(names + "9.0,256,32\n9.0,256,many\n"),
-      AllOf(HasSubstr("line 3"), HasSubstr("'many' is not a whole number for column registers_per_thread")));
+      error_of(names + "9.0,256,many\n9.0,256,few\n"),
+      AllOf(HasSubstr("line 2"), HasSubstr("'many' is not a whole number for column registers_per_thread")));
   EXPECT_THAT(error_of(names + "9.0,256,300\n"),
               AllOf(HasSubstr("line 2"), HasSubstr("registers_per_thread = 300")));
   EXPECT_THAT(error_of(names + "9.0,4294967552,32\n"), HasSubstr("block_threads = 4294967552"));

@@ -346,6 +346,27 @@ TEST(PredictBatch, SaysOfARowWhatItLacksAndOfADrawItsSeedAndKnowsThatWhatSpillsH
   EXPECT_LT(low(3), low(2) - 5);
 }
 
+TEST(PredictBatch, ARowThatNoLaunchCanHaveSaysSoAndTheOthersArePredicted) {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "batch.csv";
+  std::ofstream(file) << "compute_capability,sm_count,block_threads,grid_blocks,registers_per_thread,work,"
+                         "note,predicted_pct\n"
+                         "9.0,132,2000,1056,32,equal:100000,mine,50\n"
+                         "9.0,132,256,1056,32,equal:100000,,50\n"
+                         "9.0,132,256,1056,many,equal:100000,,50\n";
+  const Outcome outcome = run_command({"predict", "--batch", file.c_str()});
+  EXPECT_EQ(outcome.status, ExitStatus::no_verdict);
+  EXPECT_THAT(outcome.err, HasSubstr("2 of 3 rows have no answer, and their note says why; the first is " +
+                                     file.string() + ", line 2: block_threads = 2000"));
+  const CsvTable table = parse_csv(outcome.out, "out");
+  ASSERT_EQ(table.rows.size(), 3U);
+  EXPECT_THAT(table_cell(table, 0, "note"), StartsWith("mine; no prediction: block_threads = 2000"));
+  EXPECT_EQ(table_cell(table, 0, "work"), "equal:100000");
+  EXPECT_EQ(table_cell(table, 0, "predicted_pct"), "") << "what it was before is none";
+  EXPECT_GT(std::stod(table_cell(table, 1, "predicted_pct")), 90);
+  EXPECT_THAT(table_cell(table, 2, "note"), HasSubstr("'many' is not a whole number"));
+}
+
 TEST(PredictBatch, ACaseThatWasSkippedComesOutWithANote) {
   const CsvTable table =
       parse_csv(predict_batch_of(
