@@ -109,7 +109,7 @@ def calc(  # type: ignore[overload-overlap]  # a text is a sequence of texts too
     gpu: str | None = None,
     *,
     block_size: int,
-    registers: int,
+    registers: int | None = None,
     compute_capability: str | None = None,
     sm_count: int | None = None,
     static_smem: int = 0,
@@ -126,7 +126,7 @@ def calc(
     gpu: "str | Sequence[str] | None" = None,
     *,
     block_size: "int | Many",
-    registers: "int | Many",
+    registers: "int | Many | None" = None,
     compute_capability: "str | Sequence[str] | None" = None,
     sm_count: None = None,
     static_smem: "int | Many" = 0,
@@ -142,7 +142,7 @@ def calc(
     gpu: Any = None,
     *,
     block_size: Any,
-    registers: Any,
+    registers: Any = None,
     compute_capability: Any = None,
     sm_count: int | None = None,
     static_smem: Any = 0,
@@ -155,7 +155,7 @@ def calc(
     """Theoretical occupancy of a launch, or of many.
 
     `gpu` is a name of gpus(), or else `compute_capability` says "9.0". `block_size` is in threads, `registers` a thread
-    (None of one launch: not known), `static_smem` and `dynamic_smem` in bytes a block, `carveout` in percent of an SM's largest shared memory (None: the
+    (None: they do not limit), `static_smem` and `dynamic_smem` in bytes a block, `carveout` in percent of an SM's largest shared memory (None: the
     driver's default), `barriers` a block, `cluster` and `grid` in blocks.
 
     Where any of them is an array or a list, all are broadcast against each other by NumPy, and the answer has arrays of
@@ -174,7 +174,7 @@ def calc(
     if any(_is_many(value) for value in [gpu, compute_capability, *asked]):
         if grid is not None or sm_count is not None:
             raise ValueError("grid and sm_count are of a single launch, and arrays were given")
-        return _calc_many(gpu, compute_capability, *asked)
+        return _calc_many(gpu, compute_capability, block_size, 0 if registers is None else registers, *asked[2:])
     answer = _command.answer("calc", *options(given))
     return Theory(
         theoretical_pct=answer["theoretical_pct"],
@@ -196,7 +196,7 @@ def calc(
 def curves(
     gpu: str | None = None,
     *,
-    registers: int,
+    registers: int | None = None,
     block_size: int | None = None,
     compute_capability: str | None = None,
     static_smem: int = 0,

@@ -114,6 +114,14 @@ class Calc(unittest.TestCase):
         self.assertEqual(theory.answer, said)
         self.assertEqual([step.after for step in theory.steps], [step["to"] for step in said["steps"]])
 
+    def test_registers_that_are_not_given_do_not_limit_as_in_the_command(self) -> None:
+        said = json.loads(command("calc", "--gpu=h200", "--block-size=768", "--format=json").stdout)
+        self.assertEqual(occbench.calc("h200", block_size=768).answer, said)
+        many = occbench.calc("h200", block_size=[768, 512])
+        self.assertEqual(many.theoretical_pct.tolist(), [75.0, 100.0])
+        self.assertEqual(many.block_limits["registers"].tolist(), [-1, -1])
+        self.assertIn("registers_per_thread", occbench.curves("h200", block_size=768).points)
+
     def test_what_cannot_be_is_refused_with_the_message_of_the_command(self) -> None:
         for words, launch in {
             ("--gpu=h200", "--block-size=0", "--registers=32"): {"gpu": "h200", "block_size": 0, "registers": 32},
