@@ -256,7 +256,7 @@ std::optional<MeasuredCase> measure_case(const PlannedCase& planned, const Measu
   if (ready) {
     const auto goes_on = [&] { return !with.instruments.context_is_lost(); };
     record.first_gpc = with.instruments.take_first_gpc();
-    count_case(*ready, with.instruments, with.counters, with.options.readings, warp_slots, measured);
+    count_case(*ready, with.instruments, with.counters, readings_of(with.options), warp_slots, measured);
     if (with.options.timeline && goes_on())
       activity = sample_activity(planned, *ready, with.instruments, warp_slots, measured);
     if (goes_on()) {

@@ -217,7 +217,8 @@ struct Parser {
     app.add_option("--occ_counters", counters,
                    "auto (default), off, or require: status 2 where they cannot be read")
         ->check(CLI::IsMember(kCounterModes));
-    app.add_option("--occ_readings", options.readings, "counted launches a case, 1 to 1000 (default 16)")
+    app.add_option("--occ_readings", options.readings,
+                   "counted launches a case, 1 to 1000 (default 16, of the full suite 8)")
         ->check(CLI::Range(1, 1000));
     text(
         "--occ_metrics", [this](const std::string& names) { options.metrics = metrics_of(names); },
@@ -308,6 +309,10 @@ struct Parser {
 };
 
 }  // namespace
+
+int readings_of(const Options& options) {
+  return options.readings.value_or(options.suite == Suite::full ? 8 : 16);
+}
 
 Options parse_options(const std::vector<std::string>& arguments) {
   Parser parser;

@@ -288,8 +288,8 @@ bool can_be_predicted(const CaseRecord& record) {
 }
 
 struct ListedCase {
-  std::optional<RunRange> simulated;  ///< empty where the launch is refused or would take too long
-  std::optional<Interval> range;      ///< by a generic profile
+  std::optional<RunRanges> simulated;  ///< empty where the launch is refused or would take too long
+  std::optional<Interval> range;       ///< by a generic profile
 };
 
 Tasks tasks_of(const CaseRecord& record) {
@@ -297,35 +297,27 @@ Tasks tasks_of(const CaseRecord& record) {
 }
 
 /// As a row of the case that knows no first GPC has it.
-std::optional<RunRange> simulated(const CaseRecord& record, const Limits& limits,
-                                  const ChosenProfile& profile) {
+std::optional<RunRanges> simulated(const CaseRecord& record, const Limits& limits,
+                                   const ChosenProfile& profile) {
   try {
     const Tasks tasks = tasks_of(record);
     require_simulable(limits, tasks);
     return simulate_often(*record.launch, record.compiled->usage, limits, profile.profile, tasks,
-                          chance_of(profile, limits, tasks))
-        .achieved;
+                          chance_of(profile, limits, tasks));
   } catch (const InputError&) {
     return std::nullopt;
   }
 }
 
 /// The 90 % interval, by parameters that nobody measured and the model's error.
-Interval interval_around(const RunRange& runs, const CaseRecord& record, const Limits& limits,
+Interval interval_around(RunRanges runs, const CaseRecord& record, const Limits& limits,
                          const ChosenProfile& profile) {
   const Launch& launch = *record.launch;
   const Usage& usage = record.compiled->usage;
   const Tasks tasks = tasks_of(record);
-  RunRange all = runs;
-  if (profile.quality == ProfileQuality::generic) {
-    const Interval range = parameter_range(launch, usage, limits, profile, tasks, Chance()).achieved;
-    all = {std::min(range.low, runs.low), runs.middle, std::max(range.high, runs.high)};
-  }
-  const Occupancy occupancy = theoretical_occupancy(limits, launch, usage);
-  const WorkKind kind =
-      kind_of(launch, usage, occupancy, profile.profile.sm_count(), tasks, WorkOrigin::given);
-  return interval_of(all, margins_of(kind).achieved, tasks.mean_cycles(),
-                     most_pct(launch, occupancy, profile.profile.sm_count(), tasks));
+  if (profile.quality == ProfileQuality::generic)
+    widen(runs, parameter_range(launch, usage, limits, profile, tasks, Chance()));
+  return intervals_of(launch, usage, limits, profile, tasks, runs).achieved;
 }
 
 /// Of `numbers`, in their order, those whose work together is little enough.
@@ -398,7 +390,7 @@ void list_cases(std::span<const PlannedCase> cases, const Device& device, const 
   for (std::size_t i = 0; i < cases.size(); ++i) {
     Row row = row_of(cases[i].known);
     if (predicted[i].simulated) {
-      row.predicted_pct = predicted[i].simulated->middle;
+      row.predicted_pct = predicted[i].simulated->achieved.middle;
       row.device_profile = profile_text(profile.profile.name, profile.quality);
     }
     if (predicted[i].range) {
@@ -458,8 +450,9 @@ ExitStatus run_program(std::span<const Experiment* const> experiments, const std
   initialize_google_benchmark(program, options);
   const Device device = options.planned_for ? *options.planned_for : open_device(options.device);
   for (const std::string& note : device.notes) fmt::print(stderr, "{}: {}\n", device.name, note);
-  const std::unique_ptr<Instruments> instruments =
-      options.planned_for ? std::make_unique<Instruments>() : make_gpu_instruments(device, options.readings);
+  const std::unique_ptr<Instruments> instruments = options.planned_for
+                                                       ? std::make_unique<Instruments>()
+                                                       : make_gpu_instruments(device, readings_of(options));
   const StopOnSignals stop;
   return run_experiments(experiments, options, device, *instruments);
 }

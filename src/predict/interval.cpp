@@ -128,6 +128,19 @@ std::vector<Ends> ends_that_matter(const Tasks& tasks, std::int64_t wave, const 
   return ends;
 }
 
+Interval interval_of(const RunRange& simulations, const Margin& margin, double block_cycles,
+                     double most_pct) {
+  const double overhead = kOverheadErrorCycles / std::max(1.0, block_cycles);
+  const auto points = [&](double share) {
+    return std::max(kLeastMarginPoints, (share + overhead) * simulations.middle);
+  };
+  const double low = simulations.low - points(margin.below);
+  const double high = simulations.high + points(margin.above);
+  // A simulation is where it is, also beyond what theory allows by rounding.
+  return {std::clamp(low, 0.0, simulations.low),
+          std::clamp(high, simulations.high, std::max(most_pct, simulations.high))};
+}
+
 }  // namespace
 
 std::string_view to_string(WorkKind kind) {
@@ -166,17 +179,13 @@ const KindMargins& margins_of(WorkKind kind) {
   return table[static_cast<std::size_t>(kind)];
 }
 
-Interval interval_of(const RunRange& simulations, const Margin& margin, double block_cycles,
-                     double most_pct) {
-  const double overhead = kOverheadErrorCycles / std::max(1.0, block_cycles);
-  const auto points = [&](double share) {
-    return std::max(kLeastMarginPoints, (share + overhead) * simulations.middle);
-  };
-  const double low = simulations.low - points(margin.below);
-  const double high = simulations.high + points(margin.above);
-  // A simulation is where it is, also beyond what theory allows by rounding.
-  return {std::clamp(low, 0.0, simulations.low),
-          std::clamp(high, simulations.high, std::max(most_pct, simulations.high))};
+Intervals intervals_of(const RunRanges& simulations, const KindMargins& margins, double block_cycles,
+                       double most_pct) {
+  Intervals intervals{interval_of(simulations.achieved, margins.achieved, block_cycles, most_pct),
+                      interval_of(simulations.elapsed, margins.elapsed, block_cycles, most_pct)};
+  intervals.achieved.low = std::max(intervals.achieved.low, intervals.elapsed.low);
+  intervals.elapsed.high = std::min(intervals.elapsed.high, intervals.achieved.high);
+  return intervals;
 }
 
 double most_pct(const Launch& launch, const Occupancy& occupancy, int sm_count, const Tasks& tasks) {
@@ -217,19 +226,20 @@ double simulation_microseconds(const Limits& limits, const Tasks& tasks) {
   return 0.15 * blocks;
 }
 
-ParameterRange parameter_range(const Launch& launch, const Usage& usage, const Limits& limits,
-                               const ChosenProfile& chosen, const Tasks& tasks, const Chance& chance) {
+Intervals parameter_range(const Launch& launch, const Usage& usage, const Limits& limits,
+                          const ChosenProfile& chosen, const Tasks& tasks, const Chance& chance) {
   const std::uint64_t seed = Seeds(chance, chosen.profile).of_run(0);
-  ParameterRange range;
-  const auto widen = [](Interval& interval, double pct) {
+  constexpr Interval kNothing{100, 0};
+  Intervals range{kNothing, kNothing};
+  const auto include = [](Interval& interval, double pct) {
     interval = {std::min(interval.low, pct), std::max(interval.high, pct)};
   };
   const auto try_with = [&](const DeviceParameters& parameters) {
     DeviceModel model = chosen.profile.model;
     model.parameters = parameters;
     const Simulation simulation = simulate(launch, usage, limits, model, tasks, seed);
-    widen(range.achieved, simulation.achieved_pct);
-    widen(range.elapsed, simulation.elapsed_pct);
+    include(range.achieved, simulation.achieved_pct);
+    include(range.elapsed, simulation.elapsed_pct);
   };
   const Occupancy occupancy = theoretical_occupancy(limits, launch, usage);
   const std::vector<Ends> all =
@@ -252,6 +262,15 @@ ParameterRange parameter_range(const Launch& launch, const Usage& usage, const L
     }
   }
   return range;
+}
+
+void widen(RunRanges& simulations, const Intervals& range) {
+  const auto include = [](RunRange& runs, const Interval& interval) {
+    runs.low = std::min(runs.low, interval.low);
+    runs.high = std::max(runs.high, interval.high);
+  };
+  include(simulations.achieved, range.achieved);
+  include(simulations.elapsed, range.elapsed);
 }
 
 }  // namespace occbench

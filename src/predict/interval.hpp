@@ -63,6 +63,11 @@ struct RunRange {
   double high = 0;
 };
 
+struct RunRanges {
+  RunRange achieved;
+  RunRange elapsed;
+};
+
 struct Interval {
   double low = 0;
   double high = 0;
@@ -74,6 +79,12 @@ struct Interval {
     return low <= value && value <= high;
   }
   bool operator==(const Interval&) const = default;
+};
+
+/// Percent of the device's warps.
+struct Intervals {
+  Interval achieved;
+  Interval elapsed;
 };
 
 /// How far outside the simulations a counter may be: shares of the predicted occupancy.
@@ -98,9 +109,12 @@ inline constexpr double kOverheadErrorCycles = 119;
 /// No margin is smaller: readings of one launch and rounding differ by as much.
 inline constexpr double kLeastMarginPoints = 0.1;
 
+/// Elapsed cycles are at least the active ones: no end of the interval over elapsed cycles is above that of achieved
+/// occupancy.
 /// @param block_cycles  mean over blocks or warps, above 0
 /// @param most_pct      what the launch can reach at most
-Interval interval_of(const RunRange& simulations, const Margin& margin, double block_cycles, double most_pct);
+Intervals intervals_of(const RunRanges& simulations, const KindMargins& margins, double block_cycles,
+                       double most_pct);
 
 /// What a launch can reach at most: up to one wave what the blocks of the fullest SM give, else theory, or 100 where
 /// warps exit one by one and so leave room for others.
@@ -119,12 +133,6 @@ std::string interval_text(const Interval& interval, WorkKind kind, ProfileQualit
 /// "62 to 92": whole percents where it is wider than 10 points, else with a decimal.
 std::string to_string(const Interval& interval);
 
-/// Percent of the device's warps.
-struct ParameterRange {
-  Interval achieved{100, 0};
-  Interval elapsed{100, 0};
-};
-
 /// What one simulation of a launch takes, roughly, on one core. It says how many of them a generic prediction
 /// is made of, which therefore is the same on every machine.
 double simulation_microseconds(const Limits& limits, const Tasks& tasks);
@@ -137,7 +145,10 @@ inline constexpr double kRangeMicroseconds = 25'000;
 /// the launch are left out, and of large grids those that the table lists later. Takes kRangeMicroseconds, or two
 /// simulations.
 /// @throws InputError as Seeds and simulate() do
-ParameterRange parameter_range(const Launch& launch, const Usage& usage, const Limits& limits,
-                               const ChosenProfile& chosen, const Tasks& tasks, const Chance& chance);
+Intervals parameter_range(const Launch& launch, const Usage& usage, const Limits& limits,
+                          const ChosenProfile& chosen, const Tasks& tasks, const Chance& chance);
+
+/// So that they have all of `range`.
+void widen(RunRanges& simulations, const Intervals& range);
 
 }  // namespace occbench

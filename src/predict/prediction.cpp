@@ -90,18 +90,15 @@ Simulations summary(std::vector<Simulation> simulations) {
     const auto [low, high] = std::ranges::minmax(values);
     return RunRange{low, median(std::move(values)), high};
   };
-  return {.achieved = of(&Simulation::achieved_pct),
-          .elapsed = of(&Simulation::elapsed_pct),
-          .cycles_active_min = of(&Simulation::cycles_active_min).middle,
-          .cycles_active_mean = of(&Simulation::cycles_active_mean).middle,
-          .cycles_active_max = of(&Simulation::cycles_active_max).middle,
-          .resident_blocks = of(&Simulation::resident_blocks).middle,
-          .timeline = std::move(simulations[simulations.size() / 2].timeline)};
-}
-
-void widen(RunRange& spread, const Interval& range) {
-  spread.low = std::min(spread.low, range.low);
-  spread.high = std::max(spread.high, range.high);
+  Simulations found;
+  found.achieved = of(&Simulation::achieved_pct);
+  found.elapsed = of(&Simulation::elapsed_pct);
+  found.cycles_active_min = of(&Simulation::cycles_active_min).middle;
+  found.cycles_active_mean = of(&Simulation::cycles_active_mean).middle;
+  found.cycles_active_max = of(&Simulation::cycles_active_max).middle;
+  found.resident_blocks = of(&Simulation::resident_blocks).middle;
+  found.timeline = std::move(simulations[simulations.size() / 2].timeline);
+  return found;
 }
 
 /// `predicted` = with everything; `places` = blocks that all SMs have room for; `wave` = those that the device holds at
@@ -151,11 +148,8 @@ Simulations simulate_often(const Launch& launch, const Usage& usage, const Limit
                            const ChosenProfile& chosen, const Tasks& tasks, const Chance& chance) {
   Simulations simulations =
       simulate_often(launch, usage, limits, chosen.profile, tasks, chance_of(chosen, limits, tasks, chance));
-  if (chosen.quality == ProfileQuality::generic) {
-    const ParameterRange range = parameter_range(launch, usage, limits, chosen, tasks, chance);
-    widen(simulations.achieved, range.achieved);
-    widen(simulations.elapsed, range.elapsed);
-  }
+  if (chosen.quality == ProfileQuality::generic)
+    widen(simulations, parameter_range(launch, usage, limits, chosen, tasks, chance));
   return simulations;
 }
 
@@ -171,14 +165,13 @@ void require_simulable(const Limits& limits, const Tasks& tasks) {
 }
 
 Intervals intervals_of(const Launch& launch, const Usage& usage, const Limits& limits,
-                       const ChosenProfile& chosen, const Tasks& tasks, const Simulations& simulations,
+                       const ChosenProfile& chosen, const Tasks& tasks, const RunRanges& simulations,
                        WorkOrigin origin) {
   const Occupancy occupancy = theoretical_occupancy(limits, launch, usage);
   const int sm_count = chosen.profile.sm_count();
   const KindMargins& margins = margins_of(kind_of(launch, usage, occupancy, sm_count, tasks, origin));
-  const double most = most_pct(launch, occupancy, sm_count, tasks);
-  return {interval_of(simulations.achieved, margins.achieved, tasks.mean_cycles(), most),
-          interval_of(simulations.elapsed, margins.elapsed, tasks.mean_cycles(), most)};
+  return intervals_of(simulations, margins, tasks.mean_cycles(),
+                      most_pct(launch, occupancy, sm_count, tasks));
 }
 
 Prediction predict(const Launch& launch, const Usage& usage, const Limits& limits,

@@ -50,9 +50,7 @@ struct Prediction {
 };
 
 /// What simulations of a launch have in common, and by how much they differ.
-struct Simulations {
-  RunRange achieved;
-  RunRange elapsed;
+struct Simulations : RunRanges {
   double cycles_active_min = 0;  ///< medians, as below
   double cycles_active_mean = 0;
   double cycles_active_max = 0;
@@ -78,12 +76,8 @@ Simulations simulate_often(const Launch& launch, const Usage& usage, const Limit
                            const ChosenProfile& profile, const Tasks& tasks, const Chance& chance = {});
 
 /// The intervals of what a launch reads, around its simulations.
-struct Intervals {
-  Interval achieved;
-  Interval elapsed;
-};
 Intervals intervals_of(const Launch& launch, const Usage& usage, const Limits& limits,
-                       const ChosenProfile& profile, const Tasks& tasks, const Simulations& simulations,
+                       const ChosenProfile& profile, const Tasks& tasks, const RunRanges& simulations,
                        WorkOrigin origin = WorkOrigin::given);
 
 /// Without contention and with warps that take equally long in each block, neither the prediction nor its

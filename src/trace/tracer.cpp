@@ -644,10 +644,10 @@ void Tracer::say_why_nothing_was_counted() {
                     plan_.disturbed()));
     return;
   }
-  say_once(fmt::format(
-      "nothing was counted: {} launches of {} kernels and configurations were its warm-up, or were "
-      "not wanted; --after 0 counts from the second launch of each on",
-      plan_.launches(), table_.size()));
+  say_once(
+      "nothing was counted: the notes of its rows say why; where it ended in its warm-up, --after 0 counts "
+      "from "
+      "the second launch of each on");
 }
 
 }  // namespace occbench

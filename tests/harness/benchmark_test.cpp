@@ -268,6 +268,13 @@ TEST(Options, WhatNeedsCountersIsWrongUseWhereTheyAreOff) {
   EXPECT_TRUE(parse_options({"--occ_counters=off", "--occ_per_sm=folder"}).per_sm);
 }
 
+TEST(Options, TheFullSuiteReadsHalfAsManyLaunchesUnlessAskedForMore) {
+  EXPECT_EQ(readings_of(parse_options({"--occ_suite=smoke"})), 16);
+  EXPECT_EQ(readings_of(parse_options({})), 16);
+  EXPECT_EQ(readings_of(parse_options({"--occ_suite=full"})), 8);
+  EXPECT_EQ(readings_of(parse_options({"--occ_suite=full", "--occ_readings=32"})), 32);
+}
+
 TEST(Options, WrongFlagsOfEitherKindAreWrongUse) {
   for (const char* argument :
        {"--occ_nothing", "--occ_suite=huge", "--occ_counters=maybe", "--occ_readings=0", "--occ_resume",

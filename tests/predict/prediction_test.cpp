@@ -160,6 +160,11 @@ TEST(Advice, AWholeWaveOfEqualBlocksNeedsNone) {
 
 constexpr double kLongBlock = 1e9;  ///< cycles, of which overheads are nothing
 
+/// Of a launch whose SMs are active all the time.
+Interval interval_of(const RunRange& runs, const Margin& margin, double block_cycles, double most_pct) {
+  return intervals_of({runs, runs}, {margin, margin}, block_cycles, most_pct).achieved;
+}
+
 TEST(Interval, GoesFromTheSimulationsByTheMarginsOfItsKind) {
   const Interval interval = interval_of({70, 80, 85}, {.below = 0.05, .above = 0.1}, kLongBlock, 100);
   EXPECT_NEAR(interval.low, 70 - 0.05 * 80, 1e-4);
@@ -182,6 +187,20 @@ TEST(Interval, IsClippedToWhatALaunchCanReach) {
 TEST(Interval, IsNeverNarrowerThanReadingsDiffer) {
   const Interval interval = interval_of({50, 50, 50}, {}, kLongBlock, 100);
   EXPECT_NEAR(interval.width(), 2 * kLeastMarginPoints, 1e-9);
+}
+
+TEST(Interval, OfElapsedCyclesHasNoEndAboveThatOfAchievedOccupancy) {
+  const Margin narrow{.below = 0.01, .above = 0.01};
+  const Margin wide{.below = 0.5, .above = 0.5};
+  const RunRanges runs{.achieved = {70, 80, 85}, .elapsed = {68, 78, 84}};
+  const Intervals of_wide_achieved = intervals_of(runs, {wide, narrow}, kLongBlock, 100);
+  EXPECT_NEAR(of_wide_achieved.elapsed.low, 68 - 0.01 * 78, 1e-4);
+  EXPECT_EQ(of_wide_achieved.achieved.low, of_wide_achieved.elapsed.low);
+  EXPECT_EQ(of_wide_achieved.achieved.high, 100);
+  const Intervals of_wide_elapsed = intervals_of(runs, {narrow, wide}, kLongBlock, 100);
+  EXPECT_NEAR(of_wide_elapsed.achieved.high, 85 + 0.01 * 80, 1e-4);
+  EXPECT_EQ(of_wide_elapsed.elapsed.high, of_wide_elapsed.achieved.high);
+  EXPECT_NEAR(of_wide_elapsed.elapsed.low, 68 - 0.5 * 78, 1e-4);
 }
 
 TEST(Interval, ReachesWhatTheBlocksOfTheFullestSmGive) {

@@ -81,8 +81,7 @@ void simulate_into(RecordedRange& range, const LaunchOnDevice& on, const ChosenP
   range.kind = kind_of(on.launch, on.usage, occupancy, on.sm_count, tasks, origin);
   range.block_cycles = tasks.mean_cycles();
   range.most_pct = most_pct(on.launch, occupancy, on.sm_count, tasks);
-  range.achieved = simulations.achieved;
-  range.elapsed = simulations.elapsed;
+  range.simulations = simulations;
 }
 
 RecordedRange range_of(const CaseRecord& record, const ChosenProfile& profile) {
@@ -220,8 +219,8 @@ FittedMargin fit_group(const RecordedRanges& group, Quantity quantity) {
   for (const RecordedRange& each : group) {
     const bool achieved = quantity == Quantity::achieved;
     for (Outside* into : {&sources[each.source], &all})
-      into->add(achieved ? each.achieved : each.elapsed, achieved ? each.counter : *each.counter_elapsed,
-                each.block_cycles);
+      into->add(achieved ? each.simulations.achieved : each.simulations.elapsed,
+                achieved ? each.counter : *each.counter_elapsed, each.block_cycles);
   }
   std::erase_if(sources, [](const auto& source) { return source.second.below.size() < kEnoughLaunches; });
   const bool own_sides = has_own_sides(group.front().kind);
@@ -253,13 +252,14 @@ double interval_score(const Interval& interval, double counter) {
 /// Points on both sides of predictions that nine in ten launches need.
 double constant_points(const RecordedRanges& launches) {
   std::vector<double> points;
-  for (const RecordedRange& each : launches) points.push_back(std::abs(each.counter - each.achieved.middle));
+  for (const RecordedRange& each : launches)
+    points.push_back(std::abs(each.counter - each.simulations.achieved.middle));
   return conformal_quantile(std::move(points), 1 - kMissed);
 }
 
 Coverage coverage_of(const RecordedRange& each, const KindMargins& margins, double points) {
-  const Interval interval = interval_of(each.achieved, margins.achieved, each.block_cycles, each.most_pct);
-  const double middle = each.achieved.middle;
+  const auto [interval, elapsed] = intervals_of(each.simulations, margins, each.block_cycles, each.most_pct);
+  const double middle = each.simulations.achieved.middle;
   const Interval constant{std::max(0.0, middle - points),
                           std::max(middle, std::min(each.most_pct, middle + points))};
   Coverage coverage{.launches = 1,
@@ -268,7 +268,6 @@ Coverage coverage_of(const RecordedRange& each, const KindMargins& margins, doub
                     .score = interval_score(interval, each.counter),
                     .constant_score = interval_score(constant, each.counter)};
   if (each.counter_elapsed) {
-    const Interval elapsed = interval_of(each.elapsed, margins.elapsed, each.block_cycles, each.most_pct);
     coverage.elapsed_launches = 1;
     coverage.elapsed_inside = elapsed.contains(*each.counter_elapsed) ? 1 : 0;
     coverage.elapsed_width = elapsed.width();
@@ -357,9 +356,9 @@ double overhead_error_cycles(const RecordedRanges& launches) {
   std::vector<double> cycles;
   for (const RecordedRange& each : launches) {
     if (each.kind != WorkKind::even_waves) continue;
-    const double outside =
-        std::max({0.0, each.achieved.low - each.counter, each.counter - each.achieved.high});
-    cycles.push_back(outside / std::max(each.achieved.middle, 1e-9) * each.block_cycles);
+    const double outside = std::max(
+        {0.0, each.simulations.achieved.low - each.counter, each.counter - each.simulations.achieved.high});
+    cycles.push_back(outside / std::max(each.simulations.achieved.middle, 1e-9) * each.block_cycles);
   }
   return conformal_quantile(std::move(cycles), 1 - kMissed);
 }

@@ -25,8 +25,7 @@ struct RecordedRange {
   WorkKind kind = WorkKind::even_waves;
   double block_cycles = 1;
   double most_pct = 100;
-  RunRange achieved{};
-  RunRange elapsed{};
+  RunRanges simulations{};
   double counter = 0;
   std::optional<double> counter_elapsed;  ///< empty where it was not recorded
 };

@@ -17,6 +17,7 @@ namespace occbench {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
@@ -74,7 +75,9 @@ TEST_F(TracerTest, CountsAGraphOfOneKernelAndNoOther) {
   ASSERT_THAT(rows(), SizeIs(1));
   EXPECT_THAT(rows()[0].origin, HasSubstr("graph_launches=5"));
   EXPECT_EQ(rows()[0].counters_status, "off");
-  EXPECT_THAT(rows()[0].note, HasSubstr("graphs"));
+  EXPECT_THAT(rows()[0].note,
+              HasSubstr("CUDA graphs of several kernels launch it, which only windows of samples"));
+  EXPECT_THAT(said, Contains(HasSubstr("the notes of its rows say why")));
 }
 
 TEST_F(TracerTest, CountsAGraphOfOneKernel) {
@@ -248,6 +251,7 @@ TEST_F(TracerTest, SaysWhereAProgramEndsInItsWarmUp) {
   }
   finish();
   EXPECT_THAT(said, testing::ElementsAre(HasSubstr("--after 0")));
+  EXPECT_THAT(rows()[0].note, HasSubstr("only in the warm-up"));
 }
 
 TEST_F(TracerTest, BreaksNoCaptureOfAnotherThread) {

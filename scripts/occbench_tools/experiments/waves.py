@@ -42,7 +42,7 @@ def cases(of):
         "waves": lambda row: NAMES.get(parameter_of(row, "waves"), parameter_of(row, "waves")),
         "predicted:": "{predicted_pct:.1f}",
         "achieved:": "{achieved_pct:.1f}",
-        "lowest to highest of 16:": partial(lowest_to_highest, of),
+        "lowest to highest reading:": partial(lowest_to_highest, of),
         "over elapsed cycles, predicted:": "{predicted_elapsed_pct:.1f}",
         "over elapsed cycles, achieved:": "{achieved_elapsed_pct:.1f}",
         "`ncu`:": lambda row: fill("{ncu_achieved_pct:.1f}", ncu.get(row["case"]), ""),
@@ -64,7 +64,7 @@ def figures(of):
         f"One block more than a wave takes {more['time_us'] / alone['time_us']:.2f} times as long "
         f"({cell(alone, 'time_us')} → {cell(more, 'time_us')} µs). The counter reads {cell(more, 'achieved_pct')} %; over "
         f"elapsed cycles it is {cell(more, 'achieved_elapsed_pct')} %.",
-        f"The 16 readings of a case differ most at {uneven['waves']:g} waves ({lowest_to_highest(of, uneven)} "
+        f"Readings of a case differ most at {uneven['waves']:g} waves ({lowest_to_highest(of, uneven)} "
         f"%). At 1, 2, 3 and 4 waves they differ by at most {max(spread(of, row) for row in whole):.2f} points.",
         f"At 1.25 waves SMs are active for {cell(quarter, 'sm_cycles_active_min', 0)} to "
         f"{cell(quarter, 'sm_cycles_active_max', 0)} cycles: some get no block of the last wave.",
