@@ -111,7 +111,8 @@ void ContendingBlocks::finish_warps(std::vector<EndedBlock>& ended) {
   open.warps_left -= warps;
   if (open.warps_left > 0) return;
   OnSm& on_sm = on_sm_[static_cast<std::size_t>(sm)];
-  if (--on_sm.blocks == 0) execution_.sm(sm).active.add(on_sm.since, finished.time);
+  --on_sm.blocks;
+  execution_.sm(sm).active.add(on_sm.since, finished.time);
   execution_.residency.add_block({sm, open.running.launched.start, finished.time});
   ended.push_back({finished.time, sm});
   free_.push_back(finished.block);

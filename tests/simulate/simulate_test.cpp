@@ -176,6 +176,23 @@ TEST(Simulate, TheLargestGridOfEqualBlocksHasTheOccupancyOfItsWaves) {
   EXPECT_NEAR(largest.achieved_pct, many.achieved_pct, 0.1);
 }
 
+TEST(Simulate, TheLargestGridOfBlocksThatContendHasTheOccupancyOfItsWaves) {
+  constexpr std::int64_t half = 1 << 17;
+  constexpr std::int64_t largest = 2'147'483'647;
+  for (const char* work : {"equal:20000:issue=500", "equal:20000:issue=10000", "equal:20000:bytes=4096"}) {
+    // What the later half of a grid adds that is simulated block by block.
+    const Simulation first = simulate_on_h200(64, half, work);
+    const Simulation both = simulate_on_h200(64, 2 * half, work);
+    const double added_cycles = both.cycles_active_mean - first.cycles_active_mean;
+    const double steady_pct =
+        (both.achieved_pct * both.cycles_active_mean - first.achieved_pct * first.cycles_active_mean) /
+        added_cycles;
+    const Simulation skipping = simulate_on_h200(64, largest, work);
+    EXPECT_NEAR(skipping.achieved_pct, steady_pct, 0.2) << work;
+    EXPECT_NEAR(skipping.cycles_active_mean / (added_cycles * largest / half), 1, 0.01) << work;
+  }
+}
+
 TEST(Simulate, OneBalancedWaveOfDependentInstructionsReadsFiveEighths) {
   // 16 warps a sub-partition of which four fill the issue slots: they are done four by four, (1 + 2 + 3 + 4)
   // / 16.
