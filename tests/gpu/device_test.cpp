@@ -148,7 +148,7 @@ TEST(ManyCasesOnAGpu, TwoThousandCasesInOneProcessTakeNoMoreMemoryThanTwoHundred
   const Options options = parse_options({"--occ_readings=2", "--benchmark_min_time=0.0002"});
   const std::string program = "test";
   initialize_google_benchmark(program, options);
-  const auto instruments = make_gpu_instruments(device, options.readings);
+  const auto instruments = make_gpu_instruments(device, readings_of(options));
   const Experiment* const experiments[] = {&experiment};
   EXPECT_EQ(run_experiments(experiments, options, device, *instruments), ExitStatus::done);
   ASSERT_EQ(memory_at_case.size(), static_cast<std::size_t>(kCases));
