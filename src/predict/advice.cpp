@@ -108,19 +108,23 @@ std::vector<Candidate> candidates(const Launch& launch, const Usage& usage, cons
   return all;
 }
 
+bool has_too_many_uneven_blocks(const Launch& launch, const Work& work) {
+  return !std::holds_alternative<EqualWork>(work.distribution) && launch.grid_blocks > kMostUnevenBlocks;
+}
+
 }  // namespace
 
 std::string why_not_advised(const Launch& launch, const Work& work) {
-  if (std::holds_alternative<EqualWork>(work.distribution) || launch.grid_blocks <= kMostUnevenBlocks)
-    return "";
-  return fmt::format("no advice: it simulates no more than {} uneven blocks", grouped(kMostUnevenBlocks));
+  if (has_too_many_uneven_blocks(launch, work))
+    return fmt::format("no advice: it simulates no more than {} uneven blocks", grouped(kMostUnevenBlocks));
+  return work.seed() ? "no other grid is advised, for it would be another draw" : "";
 }
 
 std::optional<Advice> advise(const Launch& launch, const Usage& usage, const Limits& limits,
                              const ChosenProfile& chosen, const Work& work, const Prediction& prediction,
                              const Chance& chance, WorkOrigin origin) {
   const DeviceProfile& profile = chosen.profile;
-  if (!why_not_advised(launch, work).empty()) return std::nullopt;
+  if (has_too_many_uneven_blocks(launch, work)) return std::nullopt;
   const Seeds seeds(chance, profile);
   const auto run = [&](const Candidate& candidate) {
     const Tasks tasks = candidate.tasks();

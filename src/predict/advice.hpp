@@ -21,7 +21,8 @@ struct Advice {
 /// Cycles of all warps of a launch together.
 double total_cycles(const Work& work, const Launch& launch);
 
-/// A note where advise() tries nothing, because the blocks are uneven and too many; empty where it does.
+/// A note where advise() tries nothing, because the blocks are uneven and too many, or no other grid, because work is drawn;
+/// else empty.
 std::string why_not_advised(const Launch& launch, const Work& work);
 
 /// Where most is lost to uneven warps within a block: the same work spread evenly over the warps of the same
