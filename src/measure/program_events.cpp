@@ -265,6 +265,9 @@ constexpr CUpti_CallbackId kMemoryCalls[] = {
     OCC_MEMORY(cuMemcpy2D_v2, _ptds),    OCC_MEMORY(cuMemcpy2DAsync_v2, _ptsz),
     OCC_MEMORY(cuMemcpy3D_v2, _ptds),    OCC_MEMORY(cuMemcpy3DAsync_v2, _ptsz)};
 
+/// Each conditional node needs a handle. Heard of also where launches are not.
+constexpr CUpti_CallbackId kConditionalCall = CUPTI_DRIVER_TRACE_CBID_cuGraphConditionalHandleCreate;
+
 constexpr CUpti_CallbackId kResourceEvents[] = {CUPTI_CBID_RESOURCE_STREAM_CREATED,
                                                 CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING,
                                                 CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING};
@@ -332,6 +335,7 @@ void ProgramEvents::subscribe() {
   CUpti_SubscriberHandle subscriber = nullptr;
   Cupti::require(try_call(OCC_CUPTI(cuptiSubscribe), &subscriber, on_event, this), "cuptiSubscribe");
   subscriber_ = subscriber;
+  static_cast<void>(hear(CUPTI_CB_DOMAIN_DRIVER_API, kConditionalCall));  // older drivers have no such call
 }
 
 int ProgramEvents::hear(int domain, std::uint32_t id) {
@@ -370,6 +374,11 @@ void ProgramEvents::flush(bool all) {
 void ProgramEvents::deliver(int domain, std::uint32_t id, const void* data) {
   if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
     tell_of_resource(*listener_, id, *static_cast<const CUpti_ResourceData*>(data));
+    return;
+  }
+  if (id == kConditionalCall) {
+    const auto& call = *static_cast<const CUpti_CallbackData*>(data);
+    if (call.callbackSite == CUPTI_API_ENTER) listener_->graph_gets_conditional();
     return;
   }
   for (const DriverCall& call : kDriverCalls) {

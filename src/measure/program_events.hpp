@@ -81,6 +81,8 @@ class ProgramListener {
   virtual void capture_has_begun(void* stream, bool capturing) = 0;
   virtual void capture_has_ended(void* stream) = 0;
 
+  /// A graph is about to get a conditional node, whose kernels the device launches.
+  virtual void graph_gets_conditional() = 0;
   virtual void graph_instantiated(void* exec, void* graph) = 0;
   virtual void graph_destroyed(void* exec) = 0;
   /// A node of an executable graph was changed. @param node of the graph that it was made of. @param kernel what it launches now, without a name; null if it is not known

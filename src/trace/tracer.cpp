@@ -106,10 +106,13 @@ Tracer::Context& Tracer::make_context(void* handle) {
     is_second = device >= 0 && !counted_of_device_.try_emplace(device, handle).second;
     if (is_second || device < 0) context->counter.reset();
   }
-  if (context->gpu != nullptr && context->gpu->is_without_records()) {
-    context->gpu->lacks_records = true;
+  const auto is_without_records = [&] {
+    return !has_records_ || (context->gpu != nullptr && context->gpu->is_without_records());
+  };
+  if (is_without_records()) {
+    if (context->gpu != nullptr) context->gpu->lacks_records = true;
     driver_.keep_records(handle, false);
-    if (!context->gpu->is_without_records()) driver_.keep_records(handle, true);  // it was decided meanwhile
+    if (!is_without_records()) driver_.keep_records(handle, true);  // it was decided meanwhile
   }
   keep_records_if_needed();
   if (is_second && !options_.samples_after) {
@@ -150,6 +153,7 @@ void Tracer::sampling_begins(const UsedGpu& gpu) {
 
 /// Without them kernels run as without a trace, and samples say how long.
 void Tracer::keep_records(const UsedGpu& gpu, bool kept) {
+  if (kept && !has_records_) return;
   std::vector<void*> handles;
   {
     const std::shared_lock lock(contexts_mutex_);
@@ -178,6 +182,7 @@ void Tracer::keep_records_if_needed() {
       needed = needed || !is_without;
     }
   }
+  needed = needed && has_records_;
   if (needed == keeps_records_ || !driver_.keep_records(nullptr, needed)) return;
   keeps_records_ = needed;
   if (!needed) return;
@@ -442,6 +447,26 @@ void Tracer::capture_has_begun(void* stream, bool capturing) {
 
 void Tracer::capture_has_ended(void* stream) {
   if (!abandoned_) captures_.has_ended(stream);
+}
+
+/// CUPTI puts records of kernels in conditional nodes into one buffer on the device, of 8 MiB by default, and never begins it again:
+/// with the 349,526th such launch the program has an illegal memory access (CUDA 13.0, driver 580.159.04, H100; none where records were
+/// off when the graph was instantiated).
+void Tracer::graph_gets_conditional() {
+  if (is_over() || !has_records_.exchange(false)) return;
+  attempt([&] {
+    std::vector<void*> handles;
+    {
+      const std::shared_lock lock(contexts_mutex_);
+      for (const auto& [handle, context] : contexts_) handles.push_back(handle);
+    }
+    for (void* const handle : handles) driver_.keep_records(handle, false);
+    keep_records_if_needed();
+    say_once(
+        "a CUDA graph has conditional nodes, with which CUPTI's records can end the program: there are none "
+        "from here on, kernels "
+        "that are not sampled have no time, and those of conditional nodes are in no row");
+  });
 }
 
 void Tracer::graph_instantiated(void* exec, void* graph) {

@@ -123,6 +123,7 @@ class Tracer : public ProgramListener {
   void capture_begins(void* stream) override;
   void capture_has_begun(void* stream, bool capturing) override;
   void capture_has_ended(void* stream) override;
+  void graph_gets_conditional() override;
   void graph_instantiated(void* exec, void* graph) override;
   void graph_destroyed(void* exec) override;
   void graph_changed(void* exec, void* node, const LaunchCall* kernel) override;

@@ -60,6 +60,9 @@ struct Listener : ProgramListener {
   void capture_has_ended(void*) override {
     heard.emplace_back("captured");
   }
+  void graph_gets_conditional() override {
+    heard.emplace_back("conditional");
+  }
   void graph_instantiated(void* exec, void* graph) override {
     heard.push_back(fmt::format("graph {} of {}", exec, graph));
   }
@@ -236,6 +239,7 @@ TEST_F(ProgramEventsTest, TellWhenStreamsCapture) {
 }
 
 TEST_F(ProgramEventsTest, TellOfGraphsContextsAndStreams) {
+  DriverCall(nullptr, nullptr).happen(events_, CUPTI_DRIVER_TRACE_CBID_cuGraphConditionalHandleCreate);
   CUgraphExec exec = reinterpret_cast<CUgraphExec>(0x40);
   cuGraphInstantiateWithFlags_params instantiate{};
   instantiate.phGraphExec = &exec;
@@ -250,8 +254,8 @@ TEST_F(ProgramEventsTest, TellOfGraphsContextsAndStreams) {
                         CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING}) {
     events_.deliver(CUPTI_CB_DOMAIN_RESOURCE, id, &resource);
   }
-  EXPECT_THAT(listener_.heard, ElementsAre("graph 0x40 of 0x50", "graph 0x40 gone", "profiler", "stream",
-                                           "stream gone", "context gone"));
+  EXPECT_THAT(listener_.heard, ElementsAre("conditional", "graph 0x40 of 0x50", "graph 0x40 gone", "profiler",
+                                           "stream", "stream gone", "context gone"));
 }
 
 TEST_F(ProgramEventsTest, TellWhatAnExecutableGraphIsMadeToLaunch) {
@@ -325,8 +329,9 @@ TEST(ProgramEvents, HearOnlyOfKernelsThatRanWhereNoneIsCounted) {
   Listener listener;
   Calls calls;
   const ProgramEvents events(listener, false, calls.interceptor());
-  EXPECT_THAT(calls.names,
-              ElementsAre("cuptiSubscribe", "cuptiActivityRegisterCallbacks", "cuptiActivityEnable"));
+  EXPECT_THAT(calls.names, ElementsAre("cuptiSubscribe", "cuptiEnableCallback",
+                                       "cuptiActivityRegisterCallbacks", "cuptiActivityEnable"))
+      << "one callback, for conditional nodes of graphs";
 }
 
 TEST(ProgramEvents, AreRefusedWhereTheProgramHasASubscriber) {

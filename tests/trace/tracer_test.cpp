@@ -198,6 +198,23 @@ TEST_F(TracerTest, HasTheoryAndCountersWhereTheProgramTakesCuptisRecords) {
   EXPECT_THAT(said, testing::ElementsAre(HasSubstr("12 of 12 launches have no record")));
 }
 
+TEST_F(TracerTest, KeepsNoRecordsOnceAGraphHasConditionalNodes) {
+  for (int i = 0; i < 5; ++i) program.launch(66);
+  ASSERT_TRUE(gpu.keeps_records(handle(0x10)));
+  tracer->graph_gets_conditional();
+  EXPECT_FALSE(gpu.keeps_records(handle(0x10)));
+  EXPECT_FALSE(gpu.keeps_records(nullptr)) << "of contexts that come later";
+  program.has_records = false;
+  for (int i = 0; i < 5; ++i) program.launch(66);
+  tracer->graph_gets_conditional();
+  finish();
+  EXPECT_FALSE(gpu.keeps_records(handle(0x10)));
+  ASSERT_THAT(rows(), SizeIs(1));
+  EXPECT_EQ(rows()[0].launches, 10);
+  EXPECT_TRUE(rows()[0].achieved_pct);
+  EXPECT_THAT(said, testing::ElementsAre(HasSubstr("conditional nodes")));
+}
+
 TEST_F(TracerTest, NamesKernelsThatCameAfterTheProgramTookTheRecords) {
   for (int i = 0; i < 4; ++i) program.launch(66, handle(0x10), "_Z6reducePf");
   program.has_records = false;
