@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 #include <fmt/ranges.h>
 
@@ -101,8 +102,16 @@ void share_part(std::vector<Claim>& claims, Part part, double measured, Cause ot
   rest += left;
 }
 
+/// Blocks that are known to be equal and not to contend leave places empty in the last wave alone: which SMs get its blocks is
+/// chance.
+bool loses_places_to_tail_alone(const Situation& situation) {
+  const std::optional<Work>& work = situation.facts.work;
+  return work && !situation.facts.work_is_inferred && situation.has_tail() &&
+         std::holds_alternative<EqualWork>(work->distribution) && work->rates() == Rates{};
+}
+
 /// Makes the claims agree with what was measured: none above its part, all together not above the loss. What
-/// they leave goes to the cause that counters show at work, or by part to uneven blocks or warps.
+/// they leave goes to the cause that counters show at work, or by part to uneven blocks, the tail or uneven warps.
 /// @returns points that no cause explains
 double fit(std::vector<Claim>& claims, const Situation& situation) {
   net_gains(claims);
@@ -123,7 +132,8 @@ double fit(std::vector<Claim>& claims, const Situation& situation) {
   if (situation.parts) {
     share_part(claims, Part::warps, situation.parts->warps, Cause::uneven_warps, Confidence::measured, rest);
     // Short blocks leave as many places empty as uneven ones, and take another time.
-    share_part(claims, Part::blocks, situation.parts->blocks, Cause::uneven_blocks,
+    share_part(claims, Part::blocks, situation.parts->blocks,
+               loses_places_to_tail_alone(situation) ? Cause::tail : Cause::uneven_blocks,
                situation.active_cycles() ? Confidence::measured : Confidence::inferred, rest);
   }
   // Chance moves the points of the largest simulated loss.

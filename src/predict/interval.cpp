@@ -183,8 +183,10 @@ Intervals intervals_of(const RunRanges& simulations, const KindMargins& margins,
                        double most_pct) {
   Intervals intervals{interval_of(simulations.achieved, margins.achieved, block_cycles, most_pct),
                       interval_of(simulations.elapsed, margins.elapsed, block_cycles, most_pct)};
-  intervals.achieved.low = std::max(intervals.achieved.low, intervals.elapsed.low);
-  intervals.elapsed.high = std::min(intervals.elapsed.high, intervals.achieved.high);
+  intervals.achieved.low =
+      std::clamp(intervals.elapsed.low, intervals.achieved.low, simulations.achieved.low);
+  intervals.elapsed.high = std::clamp(intervals.achieved.high, simulations.elapsed.high,
+                                      std::max(intervals.elapsed.high, simulations.elapsed.high));
   return intervals;
 }
 

@@ -333,6 +333,22 @@ TEST(ByNumbers, FourAndALargeFractionOfAWaveLoseThreePointsAndTheRestIsSomething
   EXPECT_NEAR(the(uneven, Cause::uneven_blocks).points, 50 - 100 * 2.5 / 8 - tail.points, 0.1);
 }
 
+TEST(ByNumbers, EqualBlocksThatAreMissingAreThoseOfTheLastWave) {
+  // 32 registers: 8 blocks an SM; 2.75 waves of 1,056. A quarter of a block is missing, 3 points.
+  const Launch launch{.block_threads = 256, .grid_blocks = 2904};
+  LaunchFacts facts = by_numbers("9.0", 132, launch, {.registers_per_thread = 32}, 96.9);
+  facts.readings.counters.resident_blocks = 7.75;
+  facts.tail_of_equal_blocks = EqualTail{.points = 0.1, .least = 0, .most = 5};
+  facts.work = parse_work("uniform:200000:0.5:1.5");
+  EXPECT_EQ(the(diagnose(facts), Cause::uneven_blocks).confidence, Confidence::inferred);
+  facts.work = Work::equal(200'000);
+  const auto findings = diagnose(facts);
+  EXPECT_EQ(find(findings, Cause::uneven_blocks), nullptr);
+  EXPECT_NEAR(the(findings, Cause::tail).points, 3, 0.2);
+  facts.work->issue_slots = 100'000;
+  EXPECT_NE(find(diagnose(facts), Cause::uneven_blocks), nullptr) << "blocks that contend may become uneven";
+}
+
 TEST(ByNumbers, ThirtyOneRegistersFillAnSmAndThirtyThreeLoseAQuarterOfIt) {
   const Launch launch{.block_threads = 512, .grid_blocks = 132 * 12};
   EXPECT_THAT(diagnose(by_numbers("9.0", 132, launch, {.registers_per_thread = 31})), IsEmpty());

@@ -17,12 +17,11 @@ const RecordedRanges& deciding() {
   return launches;
 }
 
-/// Where over elapsed cycles fewer are inside (results/interval_coverage.csv): 84.5 % of 342 launches, 69 % of which are of the
-/// experiment that is left out, and 76.9 % of 78 that are up to 0.2 points off.
+/// Where over elapsed cycles fewer are inside (results/interval_coverage.csv): 84.0 % of 356 launches, and 77.6 % of 344, those of block_size
+/// and waves being some 0.2 points off: clocks of GPCs differ less in these suites than in the calibrations before them.
 bool is_missed(const CoverageSet& set, WorkKind kind) {
-  if (set.profile != "own") return false;
-  return set.launches_of == "random launches" ? kind == WorkKind::partial_last_wave
-                                              : kind == WorkKind::issue_or_pipe_bound;
+  return set.profile == "own" && set.launches_of != "random launches" &&
+         (kind == WorkKind::issue_or_pipe_bound || kind == WorkKind::even_waves);
 }
 
 TEST(IntervalMargins, AreThoseOfTheRecordedLaunches) {
