@@ -107,13 +107,13 @@ void ContendingBlocks::finish_warps(std::vector<EndedBlock>& ended) {
     execution_.slots.free_at(sm, open.slots[static_cast<std::size_t>(warp)], finished.time);
   }
   const int warps = static_cast<int>(finished.warps.size());
-  execution_.residency.add_warps(open.running.launched.start, finished.time, warps);
+  execution_.residency.add_warps(execution_.sm(sm), open.running.launched.start, finished.time, warps);
   open.warps_left -= warps;
   if (open.warps_left > 0) return;
   OnSm& on_sm = on_sm_[static_cast<std::size_t>(sm)];
   --on_sm.blocks;
   execution_.sm(sm).active.add(on_sm.since, finished.time);
-  execution_.residency.add_block({sm, open.running.launched.start, finished.time});
+  execution_.residency.add_block(execution_.sm(sm), {sm, open.running.launched.start, finished.time});
   ended.push_back({finished.time, sm});
   free_.push_back(finished.block);
 }
@@ -143,7 +143,7 @@ double IndependentBlocks::run(const RunningBlock& running) {
   if (by_warp_) {
     end = run_warps(running, begin, late, early);
   } else {
-    execution_.residency.add_warps(begin, end - early, warps);
+    execution_.residency.add_warps(sm, begin, end - early, warps);
   }
   if (!last_ends_.empty()) {
     const int blocks = execution_.rules.blocks_per_sm;
@@ -187,7 +187,7 @@ double IndependentBlocks::run_warps(const RunningBlock& running, double begin, d
     const double cycles = differ ? workload.warp_cycles(running.block, warp) : block_cycles;
     const double end = running.work_begin + late + cycles * slowness;
     execution_.slots.free_at(running.sm, slots_of_warps_[static_cast<std::size_t>(warp)], end);
-    execution_.residency.add_warps(begin, end - early, 1);
+    execution_.residency.add_warps(execution_.sm(running.sm), begin, end - early, 1);
     last = std::max(last, end);
   }
   return last;

@@ -43,8 +43,8 @@ Simulation Residency::result(std::span<const Sm> sms, int max_warps) const {
   double least = std::numeric_limits<double>::infinity();
   double most = 0;
   for (std::size_t sm = 0; sm < sms.size(); ++sm) {
-    const double cycles =
-        sms[sm].active.total() + (skipped_active_.empty() ? 0 : skipped_active_[sm].skipped);
+    const double skipped = skipped_active_.empty() ? 0 : skipped_active_[sm].skipped;
+    const double cycles = (sms[sm].active.total() + skipped) / sms[sm].traits().slowness;
     sum += cycles;
     least = std::min(least, cycles);
     most = std::max(most, cycles);

@@ -129,7 +129,7 @@ class Sm {
 /// @param stretch  Workload::stretch()
 std::vector<Sm> sms_of(const DeviceModel& device, const FirstWave& wave, const Draws& draws, double stretch);
 
-/// Expected values of a launch's counters.
+/// Expected values of a launch's counters. Each SM counts cycles of its own clock.
 struct Simulation {
   double achieved_pct = 0;        ///< resident warps over the SM's maximum, in cycles in which the SM had any
   double elapsed_pct = 0;         ///< the same over all SMs and the longest SM's active cycles
@@ -157,7 +157,8 @@ struct BlockSpan {
   double end = 0;
 };
 
-/// Adds up how long warps and blocks of a launch are resident. What skipped waves add is extrapolated from
+/// Adds up how long warps and blocks of a launch are resident, each in cycles of its own SM, as the counters do; the timeline is in
+/// those of the mean clock. What skipped waves add is extrapolated from
 /// the middle half of those that are simulated.
 class Residency {
  public:
@@ -165,14 +166,14 @@ class Residency {
   explicit Residency(const SkippedWaves& skipped, std::vector<BlockSpan>* spans = nullptr)
       : skipped_(skipped), spans_(spans) {}
 
-  /// `warps` warps were resident from `begin` to `end`.
-  void add_warps(double begin, double end, int warps) {
-    warp_cycles_ += (end - begin) * warps;
+  /// `warps` warps were resident on `sm` from `begin` to `end`.
+  void add_warps(const Sm& sm, double begin, double end, int warps) {
+    warp_cycles_ += (end - begin) * warps / sm.traits().slowness;
     timeline_.add(begin + skipped_cycles_, end + skipped_cycles_, warps);
   }
 
-  void add_block(const BlockSpan& block) {
-    block_cycles_ += block.end - block.begin;
+  void add_block(const Sm& sm, const BlockSpan& block) {
+    block_cycles_ += (block.end - block.begin) / sm.traits().slowness;
     if (spans_ != nullptr) spans_->push_back(block);
   }
 

@@ -160,7 +160,7 @@ class Simulator {
       contending_->run(running);
     } else {
       const double end = independent_->run(running);
-      residency_.add_block({index, launched.start, end});
+      residency_.add_block(sms_[static_cast<std::size_t>(index)], {index, launched.start, end});
       push_completion({end, index});
     }
   }

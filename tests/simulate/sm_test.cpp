@@ -437,9 +437,9 @@ TEST(Residency, OccupancyIsWarpCyclesOverActiveCyclesTimesTheSmsMaximum) {
   // with one block of 16 warps. Of 64 warps: (8 x 50 + 4 x 50 + 16 x 300) / (400 x 64).
   Residency residency(skipped_waves(2, 2));
   std::vector<Sm> sms = idle_sms(2);
-  residency.add_warps(0, 50, 4);
-  residency.add_warps(0, 100, 4);
-  residency.add_warps(20, 320, 16);
+  residency.add_warps(sms[0], 0, 50, 4);
+  residency.add_warps(sms[0], 0, 100, 4);
+  residency.add_warps(sms[1], 20, 320, 16);
   sms[0].active.add(0, 100);
   sms[1].active.add(20, 320);
   const Simulation simulation = residency.result(sms, kMaxWarps);
@@ -452,10 +452,28 @@ TEST(Residency, OccupancyIsWarpCyclesOverActiveCyclesTimesTheSmsMaximum) {
   EXPECT_NEAR(warp_cycles(simulation.timeline), 5400, 1e-6);
 }
 
+TEST(Residency, EachSmCountsCyclesOfItsOwnClock) {
+  // Two SMs run as many cycles, one of them with a clock that is 1 % slower.
+  Residency residency(skipped_waves(2, 2));
+  std::vector<Sm> sms = {Sm({}), Sm({.slowness = 1.01})};
+  for (std::size_t sm = 0; sm < 2; ++sm) {
+    const double end = sm == 0 ? 1000 : 1010;
+    residency.add_warps(sms[sm], 0, end, kMaxWarps);
+    residency.add_block(sms[sm], {static_cast<int>(sm), 0, end});
+    sms[sm].active.add(0, end);
+  }
+  const Simulation simulation = residency.result(sms, kMaxWarps);
+  EXPECT_DOUBLE_EQ(simulation.cycles_active_max, 1000);
+  EXPECT_DOUBLE_EQ(simulation.cycles_active_min, 1000);
+  EXPECT_DOUBLE_EQ(simulation.elapsed_pct, 100) << "as the counters have it";
+  EXPECT_DOUBLE_EQ(simulation.resident_blocks, 1);
+  EXPECT_NEAR(warp_cycles(simulation.timeline), 2010 * kMaxWarps, 1e-6) << "in one time";
+}
+
 TEST(Residency, AnIdleSmLowersOccupancyOverElapsedCyclesOnly) {
   Residency residency(skipped_waves(1, 2));
   std::vector<Sm> sms = idle_sms(2);
-  residency.add_warps(0, 100, kMaxWarps);
+  residency.add_warps(sms[0], 0, 100, kMaxWarps);
   sms[0].active.add(0, 100);
   const Simulation simulation = residency.result(sms, kMaxWarps);
   EXPECT_EQ(simulation.achieved_pct, 100);
@@ -468,9 +486,9 @@ TEST(Residency, ABlockHoldsItsPlaceUntilItsLastWarpEnds) {
   Residency residency(skipped_waves(2, 2));
   std::vector<Sm> sms = idle_sms(1);
   for (const double end : {100.0, 60.0}) {
-    residency.add_warps(0, 10, 1);
-    residency.add_warps(0, end, 1);
-    residency.add_block({0, 0, end});
+    residency.add_warps(sms[0], 0, 10, 1);
+    residency.add_warps(sms[0], 0, end, 1);
+    residency.add_block(sms[0], {0, 0, end});
   }
   sms[0].active.add(0, 100);
   const Simulation simulation = residency.result(sms, kMaxWarps);
@@ -503,10 +521,11 @@ Simulation of_a_hundred_waves(const SkippedWaves& skipped) {
     for (std::int64_t sm = 0; sm < 2; ++sm) {
       residency.before(block + sm, now, sms);
       const double cycles = sm == 0 ? wave : 0.9 * wave;
-      residency.add_warps(now, now + cycles / 2, 4);
-      residency.add_warps(now, now + cycles, 4);
-      residency.add_block({0, now, now + cycles});
-      sms[static_cast<std::size_t>(sm)].active.add(now, now + cycles);
+      Sm& on = sms[static_cast<std::size_t>(sm)];
+      residency.add_warps(on, now, now + cycles / 2, 4);
+      residency.add_warps(on, now, now + cycles, 4);
+      residency.add_block(on, {0, now, now + cycles});
+      on.active.add(now, now + cycles);
     }
     now += wave;
   }
