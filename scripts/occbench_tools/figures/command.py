@@ -137,9 +137,8 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--results",
         type=Path,
-        default=RESULTS,
         metavar="FOLDER",
-        help="folder with the rows of a GPU model and its texts (default: results/nvidia-h200, and README.md)",
+        help="folder with the rows of a GPU model and its texts (default: all; README.md and docs/ belong to results/nvidia-h200)",
     )
     declare_binaries(parser, "bench_*")
 
@@ -149,9 +148,14 @@ def run(options: argparse.Namespace) -> int:
     claims = read_claims(binaries)
     check_experiments(claims, binaries)
     known = blocks(claims)
-    results = Results(options.results.resolve(), Occbench(binaries / "occbench"))
-    before = {file: file.read_text(encoding="utf-8") for file in texts(results.folder)}
-    after = {file: written(file, known, results) for file in before}
+    folders = [options.results] if options.results else sorted(file.parent for file in RESULTS.parent.glob("*/full.csv"))
+    before: dict[Path, str] = {}
+    after: dict[Path, str] = {}
+    for folder in folders:
+        results = Results(folder.resolve(), Occbench(binaries / "occbench"))
+        of_folder = {file: file.read_text(encoding="utf-8") for file in texts(results.folder)}
+        before |= of_folder
+        after |= {file: written(file, known, results) for file in of_folder}
     changed = [file for file in before if before[file] != after[file]]
     if not options.check:
         for file in changed:
