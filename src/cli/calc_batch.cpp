@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <map>
 #include <set>
@@ -107,12 +108,25 @@ void rank(std::vector<Json>& rows) {
   }
 }
 
+/// Whether the same percent is not the same number of warps in all.
+bool differ_in_size(std::span<const Json> rows) {
+  std::set<long> sizes;
+  for (const Json& row : rows) {
+    if (row["theoretical_pct"].is_null() || row["theoretical_pct"] == 0) continue;
+    sizes.insert(std::lround(100 * row["warps_per_sm"].get<double>() / row["theoretical_pct"].get<double>()));
+  }
+  return sizes.size() > 1;
+}
+
 std::string as_table(std::span<const Json> rows) {
   const bool named = !rows.empty() && rows[0].contains("case");
   const bool ranked = !rows.empty() && rows[0].contains("rank");
   std::vector<std::vector<std::string>> lines = {{named ? "case" : "", "compute capability", "threads",
                                                   "registers", "static B", "dynamic B", "theoretical",
                                                   "warps", "blocks", "limited by"}};
+  const auto waves = [](const Json& row) { return row.contains("waves") && !row["waves"].is_null(); };
+  const bool have_waves = std::ranges::any_of(rows, waves);
+  if (have_waves) lines[0].emplace_back("waves");
   if (ranked) lines[0].emplace_back("rank");
   const auto cell = [](const Json& row, const char* name) {
     return row.contains(name) ? cell_text(row[name]) : std::string();
@@ -124,13 +138,19 @@ std::string as_table(std::span<const Json> rows) {
                      row["theoretical_pct"].is_null() ? "no answer" : percent_text(row["theoretical_pct"]),
                      cell(row, "warps_per_sm"), cell(row, "blocks_per_sm"),
                      row["cannot_launch"].is_null() ? cell(row, "limiter") : "cannot launch"});
+    if (have_waves) lines.back().push_back(cell(row, "waves"));
     if (ranked) lines.back().push_back(cell(row, "rank") + (row["rank"] == 1 ? "  ◀ best" : ""));
   }
   if (!named) {
     for (std::vector<std::string>& line : lines) line.erase(line.begin());
   }
   const bool assumed = std::ranges::any_of(rows, [](const Json& row) { return !row["assumed"].is_null(); });
-  return text_table(lines, named ? "<<>>>>>>><<" : "<>>>>>>><<") +
+  const std::string align =
+      fmt::format("{}<>>>>>>><{}{}", named ? "<" : "", have_waves ? ">" : "", ranked ? "<" : "");
+  return text_table(lines, align) +
+         (ranked && differ_in_size(rows)
+              ? "\nSMs of these capabilities hold different numbers of warps: percents do not compare them.\n"
+              : "") +
          (assumed ? fmt::format("\n{} where none are given\n", kRegistersAssumed) : "");
 }
 

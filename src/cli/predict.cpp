@@ -71,6 +71,7 @@ struct Answer {
   Prediction prediction;
   WorkKind kind = WorkKind::even_waves;
   std::optional<Advice> advice;
+  std::string remedy;      ///< of the first finding, where there is no advice
   std::string clock_note;  ///< how microseconds became cycles; empty where none were given
 };
 
@@ -188,6 +189,8 @@ Answer predict_launch(const PredictOptions& options) {
   LaunchFacts facts = facts_of(record);
   facts.sms_per_gpc = chosen.known_sms_per_gpc();
   record.explanation = explanation_of(facts);
+  const std::vector<Finding> findings = diagnose(facts);
+  if (!answer.advice && !findings.empty()) answer.remedy = findings.front().remedy;
   record.compiled.reset();
   answer.row = row_of(record);
   // All of its usage that the user gives.
@@ -234,6 +237,7 @@ void print_table(const Answer& answer, std::ostream& out) {
   }
   if (!answer.clock_note.empty()) fmt::print(out, "{}\n", answer.clock_note);
   if (answer.advice) fmt::print(out, "{}\n", answer.advice->sentence);
+  if (!answer.remedy.empty()) fmt::print(out, "{}\n", answer.remedy);
 }
 
 void print_csv(const Answer& answer, std::ostream& out) {
@@ -248,6 +252,7 @@ void print_json(const Answer& answer, std::ostream& out) {
   object["predicted_cycles_active_min"] = answer.prediction.cycles_active_min;
   object["predicted_cycles_active_max"] = answer.prediction.cycles_active_max;
   object["explanation"] = answer.row.explanation;
+  if (!answer.remedy.empty()) object["remedy"] = answer.remedy;
   if (const auto& advice = answer.advice)
     object["advice"] = {{"grid_blocks", advice->launch.grid_blocks},
                         {"block_threads", advice->launch.block_threads},

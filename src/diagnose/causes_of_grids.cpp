@@ -125,6 +125,25 @@ std::optional<Claim> clusters(const Situation& situation) {
                .remedy = "Use smaller clusters, or blocks of which more fit an SM."};
 }
 
+struct LostToLastWave {
+  double least = 0;
+  double most = 0;
+};
+
+/// What the counter loses to it, points, if blocks are equal: least where the rest is on as few SMs as have room for it, most where each
+/// of its blocks has an SM to itself. Those SMs are active for a wave more.
+LostToLastWave lost_to_last_wave(const Situation& situation, std::int64_t whole, std::int64_t rest) {
+  const auto sms = static_cast<double>(situation.facts.sm_count);
+  const double waves = static_cast<double>(whole / situation.wave);
+  const double of_sm = situation.occupancy.blocks_per_sm;
+  const auto lost_on = [&](double busy_sms) {
+    const double busy = waves * sms + static_cast<double>(rest) / of_sm;
+    return situation.theoretical_pct * (1 - busy / (waves * sms + busy_sms));
+  };
+  const auto blocks = static_cast<double>(rest);
+  return {.least = lost_on(std::ceil(blocks / of_sm)), .most = lost_on(std::min(blocks, sms))};
+}
+
 std::optional<Claim> tail(const Situation& situation) {
   if (!situation.has_tail()) return std::nullopt;
   const double waves = situation.waves();
@@ -133,12 +152,13 @@ std::optional<Claim> tail(const Situation& situation) {
   // Over elapsed cycles. The counter leaves out SMs that have no block of the last wave.
   const double by_grid = situation.theoretical_pct * (1 - waves / std::ceil(waves));
   const std::optional<EqualTail>& of_equal = situation.facts.tail_of_equal_blocks;
-  const double most = of_equal ? std::min(of_equal->most, by_grid) : by_grid;
+  const LostToLastWave possible = lost_to_last_wave(situation, whole, rest);
+  const double most = of_equal ? std::clamp(of_equal->most, possible.least, possible.most) : by_grid;
   std::string because = fmt::format("the last wave has {} of {} blocks ({}){}", grouped(rest),
                                     grouped(situation.wave), waves_text(waves, 3),
                                     situation.is_wave_uncertain() ? ", if whole clusters fill the GPCs" : "");
   if (of_equal) {
-    const double least = std::min(of_equal->least, most);
+    const double least = std::clamp(of_equal->least, possible.least, most);
     because += fmt::format(
         "; over elapsed cycles equal blocks lose {:.2g} points, and the counter {}{:.0f}, since it leaves "
         "out "

@@ -315,8 +315,8 @@ Interval interval_around(RunRanges runs, const CaseRecord& record, const Limits&
   const Launch& launch = *record.launch;
   const Usage& usage = record.compiled->usage;
   const Tasks tasks = tasks_of(record);
-  if (profile.quality == ProfileQuality::generic)
-    widen(runs, parameter_range(launch, usage, limits, profile, tasks, Chance()));
+  if (const auto range = range_of_unknowns(launch, usage, limits, profile, tasks, Chance()))
+    widen(runs, *range);
   return intervals_of(launch, usage, limits, profile, tasks, runs).achieved;
 }
 

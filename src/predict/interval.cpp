@@ -10,6 +10,7 @@
 #include "occupancy/text.hpp"
 #include "predict/interval_margins.hpp"
 #include "predict/parameters.hpp"
+#include "predict/prediction.hpp"
 #include "simulate/simulate.hpp"
 
 namespace occbench {
@@ -128,6 +129,17 @@ std::vector<Ends> ends_that_matter(const Tasks& tasks, std::int64_t wave, const 
   return ends;
 }
 
+constexpr Interval kNoInterval{100, 0};
+constexpr Intervals kNothing{kNoInterval, kNoInterval};
+
+void include(Intervals& range, const Simulation& simulation) {
+  const auto include = [](Interval& interval, double pct) {
+    interval = {std::min(interval.low, pct), std::max(interval.high, pct)};
+  };
+  include(range.achieved, simulation.achieved_pct);
+  include(range.elapsed, simulation.elapsed_pct);
+}
+
 Interval interval_of(const RunRange& simulations, const Margin& margin, double block_cycles,
                      double most_pct) {
   const double overhead = kOverheadErrorCycles / std::max(1.0, block_cycles);
@@ -203,7 +215,7 @@ std::string_view why_wide(WorkKind kind, ProfileQuality quality) {
   if (quality == ProfileQuality::generic) return "no such GPU was measured: calibrate one";
   const bool on_clocks = kind == WorkKind::partial_last_wave || kind == WorkKind::uneven_blocks;
   if (quality == ProfileQuality::calibrated_model && on_clocks)
-    return "a partial wave depends on the clocks of this GPU: calibrate";
+    return "a partial wave depends on the clocks of this GPU, which change";
   return text_of(kind).why_wide;
 }
 
@@ -215,7 +227,8 @@ std::string to_string(const Interval& interval) {
 
 std::string interval_text(const Interval& interval, WorkKind kind, ProfileQuality quality) {
   std::string text = fmt::format("90 %: {}", to_string(interval));
-  if (interval.width() >= kWideIntervalPoints) text += fmt::format("; {}", why_wide(kind, quality));
+  if (interval.width() >= kWideIntervalPoints || quality == ProfileQuality::generic)
+    text += fmt::format("; {}", why_wide(kind, quality));
   return text;
 }
 
@@ -231,17 +244,12 @@ double simulation_microseconds(const Limits& limits, const Tasks& tasks) {
 Intervals parameter_range(const Launch& launch, const Usage& usage, const Limits& limits,
                           const ChosenProfile& chosen, const Tasks& tasks, const Chance& chance) {
   const std::uint64_t seed = Seeds(chance, chosen.profile).of_run(0);
-  constexpr Interval kNothing{100, 0};
-  Intervals range{kNothing, kNothing};
-  const auto include = [](Interval& interval, double pct) {
-    interval = {std::min(interval.low, pct), std::max(interval.high, pct)};
-  };
+  Intervals range = kNothing;
   const auto try_with = [&](const DeviceParameters& parameters) {
     DeviceModel model = chosen.profile.model;
     model.parameters = parameters;
     const Simulation simulation = simulate(launch, usage, limits, model, tasks, seed);
-    include(range.achieved, simulation.achieved_pct);
-    include(range.elapsed, simulation.elapsed_pct);
+    include(range, simulation);
   };
   const Occupancy occupancy = theoretical_occupancy(limits, launch, usage);
   const std::vector<Ends> all =
@@ -263,6 +271,24 @@ Intervals parameter_range(const Launch& launch, const Usage& usage, const Limits
       try_with(parameters);
     }
   }
+  return range;
+}
+
+std::optional<Intervals> range_of_unknowns(const Launch& launch, const Usage& usage, const Limits& limits,
+                                           const ChosenProfile& chosen, const Tasks& tasks,
+                                           const Chance& chance) {
+  if (chosen.quality == ProfileQuality::generic)
+    return parameter_range(launch, usage, limits, chosen, tasks, chance);
+  if (chosen.quality != ProfileQuality::calibrated_device) return std::nullopt;
+  constexpr int kCloser = 2;
+  constexpr std::int64_t kMostRuns = 3;
+  DeviceModel closer = chosen.profile.model;
+  for (int& ppm : closer.gpc_clock_ppm) ppm /= kCloser;
+  const Seeds seeds(chance, chosen.profile);
+  Intervals range = kNothing;
+  for (std::int64_t run = 0; run < std::min(kMostRuns, runs_of(tasks, chance)); ++run)
+    include(range,
+            simulate(launch, usage, limits, closer, tasks, seeds.of_run(static_cast<std::uint64_t>(run))));
   return range;
 }
 

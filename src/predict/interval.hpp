@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -104,7 +105,7 @@ const KindMargins& margins_of(WorkKind kind);
 /// The simulation's overheads are off by up to so many cycles of a block, on top of the margins of its kind: of
 /// recorded launches of equal blocks without a partial last wave nine in ten are, whether blocks have 1,000 cycles
 /// or 400,000 (build/cpu/bin/interval_margins prints the figure). In points it is much for short blocks alone.
-inline constexpr double kOverheadErrorCycles = 145;
+inline constexpr double kOverheadErrorCycles = 119;
 
 /// No margin is smaller: readings of one launch and rounding differ by as much.
 inline constexpr double kLeastMarginPoints = 0.1;
@@ -123,11 +124,10 @@ double most_pct(const Launch& launch, const Occupancy& occupancy, int sm_count, 
 /// Points from low to high from which on an interval is wide enough to be explained.
 inline constexpr double kWideIntervalPoints = 5;
 
-/// Why an interval is wide, and what makes it narrower: "a partial wave depends on the clocks of this GPU:
-/// calibrate".
+/// Why an interval is wide, and what makes it narrower: "no such GPU was measured: calibrate one".
 std::string_view why_wide(WorkKind kind, ProfileQuality quality);
 
-/// "90 %: 62 to 92; a partial wave ...": with the reason where the interval is wide.
+/// "90 %: 62 to 92; a partial wave ...": with the reason where the interval is wide or the profile generic.
 std::string interval_text(const Interval& interval, WorkKind kind, ProfileQuality quality);
 
 /// "62 to 92": whole percents where it is wider than 10 points, else with a decimal.
@@ -147,6 +147,14 @@ inline constexpr double kRangeMicroseconds = 25'000;
 /// @throws InputError as Seeds and simulate() do
 Intervals parameter_range(const Launch& launch, const Usage& usage, const Limits& limits,
                           const ChosenProfile& chosen, const Tasks& tasks, const Chance& chance);
+
+/// What a launch reaches as what is not known of its GPU goes to both ends: of a generic profile parameter_range(), of the GPU's own
+/// the clocks of its GPCs, which an H100 had half as far apart at another clock, minutes after its calibration
+/// (docs/notes/block-scheduler.md). Empty for a built-in profile, the clocks of which are drawn.
+/// @throws InputError as Seeds and simulate() do
+std::optional<Intervals> range_of_unknowns(const Launch& launch, const Usage& usage, const Limits& limits,
+                                           const ChosenProfile& chosen, const Tasks& tasks,
+                                           const Chance& chance);
 
 /// So that they have all of `range`.
 void widen(RunRanges& simulations, const Intervals& range);

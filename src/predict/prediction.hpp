@@ -15,8 +15,9 @@ namespace occbench {
 /// Where the occupancy that theory promised went, in points of it. Each loss is the difference between two
 /// simulations that differ in one thing, in this order, so that together they are theoretical - predicted:
 /// one full wave of even work; the grid's part of a wave; the whole grid; the blocks as uneven as they are;
-/// the warps as uneven as they are; with overheads; with contention. Without overheads means: the limit of
-/// work that is very long. A loss below 0 is a gain: what came after undid some of what came before.
+/// the warps as uneven as they are; with contention; with overheads. Without overheads means: the limit of
+/// work that is very long. Where warps can issue in every cycle overheads come first, for the time in lockstep is not longer for
+/// longer work. A loss below 0 is a gain: what came after undid some of what came before.
 struct Losses {
   double small_grid = 0;      ///< the grid has fewer blocks than one wave
   double tail = 0;            ///< the last wave is partial
@@ -71,7 +72,7 @@ Chance chance_of(const ChosenProfile& chosen, const Limits& limits, const Tasks&
 Simulations simulate_often(const Launch& launch, const Usage& usage, const Limits& limits,
                            const DeviceProfile& profile, const Tasks& tasks, const Chance& chance = {});
 
-/// Likewise for a GPU. Of a generic profile lowest and highest also have what parameter_range() finds.
+/// Likewise for a GPU. Lowest and highest also have what range_of_unknowns() finds.
 Simulations simulate_often(const Launch& launch, const Usage& usage, const Limits& limits,
                            const ChosenProfile& profile, const Tasks& tasks, const Chance& chance = {});
 

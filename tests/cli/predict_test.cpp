@@ -65,7 +65,7 @@ TEST(Predict, SaysWhatTheCounterWillReadAndWhereTheRestWent) {
   EXPECT_THAT(said, HasSubstr("points: the last wave has 106 of 1,056 blocks"));
   EXPECT_THAT(said,
               ContainsRegex("predicted +9[0-9.]+ % .90 %: [0-9.]+ to [0-9.]+; a partial wave depends on the "
-                            "clocks of this GPU: calibrate"));
+                            "clocks of this GPU, which change"));
   EXPECT_THAT(said, ContainsRegex("predicted over elapsed cycles +[0-9.]+ % .90 %: "));
   for (const char* cause : {"grid smaller than one wave", "partial last wave", "uneven blocks",
                             "uneven warps within a block", "launch and replacement overhead", "contention"}) {
@@ -207,6 +207,13 @@ TEST(Predict, OfManyEqualBlocksAdvisesAndOfManyUnevenOnesSaysThatItDoesNot) {
   const std::string some = printed(launch + "uniform:20000:0.5:1.5 --grid 65536");
   EXPECT_THAT(
       some, AllOf(Not(HasSubstr(none)), HasSubstr("no other grid is advised, for it would be another draw")));
+}
+
+TEST(Predict, SaysWhatToDoAboutUnevenBlocksWhereNoGridIsAdvised) {
+  EXPECT_THAT(
+      printed(
+          "predict --gpu l40s --block-size 160 --registers 44 --grid 3000 --work lognormal:60000:1:seed=3"),
+      HasSubstr("begin the longest blocks first"));
 }
 
 TEST(Predict, AdvisesGridsOfWholeClusters) {

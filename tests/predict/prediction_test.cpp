@@ -278,7 +278,7 @@ TEST(Interval, OfAPartialWaveOnAnUnknownGpuIsWideAndSaysWhy) {
   EXPECT_LT(of_model.low, 76.6);
   EXPECT_GT(of_model.high, 90.9);
   EXPECT_THAT(interval_text(of_model, WorkKind::partial_last_wave, ProfileQuality::calibrated_model),
-              HasSubstr("; a partial wave depends on the clocks of this GPU: calibrate"));
+              HasSubstr("; a partial wave depends on the clocks of this GPU, which change"));
   Interval of_device;
   of_partial_wave(ProfileQuality::calibrated_device, &of_device);
   EXPECT_LT(of_device.width(), of_model.width() / 2);

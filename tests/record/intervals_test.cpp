@@ -19,7 +19,8 @@ const RecordedRanges& deciding() {
 
 /// Where over elapsed cycles fewer are inside: 84.0 % of 356 launches (results/interval_coverage.csv).
 bool is_missed(const CoverageSet& set, WorkKind kind) {
-  return set.profile == "own" && set.launches_of != "random launches" && kind == WorkKind::issue_or_pipe_bound;
+  return set.profile == "own" && set.launches_of != "random launches" &&
+         kind == WorkKind::issue_or_pipe_bound;
 }
 
 TEST(IntervalMargins, AreThoseOfTheRecordedLaunches) {

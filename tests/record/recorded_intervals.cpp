@@ -166,11 +166,11 @@ RecordedRanges ranges_of_launches(bool that_are_held_out) {
 enum class Quantity { achieved, elapsed };
 
 /// The first of the kinds that decide margins together. Over elapsed cycles, where it hardly matters which SMs get the last
-/// blocks, these are all kinds without contention, and those bound by issue slots, a pipe or memory.
+/// blocks, these are all kinds without contention but even waves, and those bound by issue slots, a pipe or memory.
 WorkKind group_of(WorkKind kind, Quantity quantity) {
   if (kind == WorkKind::always_issuing_known) return WorkKind::always_issuing;
   if (quantity == Quantity::achieved) return kind;
-  if (kind <= WorkKind::uneven_warps) return WorkKind::even_waves;
+  if (kind > WorkKind::even_waves && kind <= WorkKind::uneven_warps) return WorkKind::partial_last_wave;
   return kind == WorkKind::memory_bound ? WorkKind::issue_or_pipe_bound : kind;
 }
 

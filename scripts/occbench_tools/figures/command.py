@@ -148,7 +148,9 @@ def run(options: argparse.Namespace) -> int:
     claims = read_claims(binaries)
     check_experiments(claims, binaries)
     known = blocks(claims)
-    folders = [options.results] if options.results else sorted(file.parent for file in RESULTS.parent.glob("*/full.csv"))
+    folders = (
+        [options.results] if options.results else sorted(file.parent for file in RESULTS.parent.glob("*/full.csv"))
+    )
     before: dict[Path, str] = {}
     after: dict[Path, str] = {}
     for folder in folders:
