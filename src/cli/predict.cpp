@@ -71,7 +71,7 @@ struct Answer {
   Prediction prediction;
   WorkKind kind = WorkKind::even_waves;
   std::optional<Advice> advice;
-  std::string remedy;      ///< of the first finding, where there is no advice
+  std::string remedy;      ///< of the first finding, where there is no advice and it is not about the grid
   std::string clock_note;  ///< how microseconds became cycles; empty where none were given
 };
 
@@ -188,9 +188,12 @@ Answer predict_launch(const PredictOptions& options) {
   record.compiled = Compiled{.usage = usage, .code_architecture = {}};
   LaunchFacts facts = facts_of(record);
   facts.sms_per_gpc = chosen.known_sms_per_gpc();
-  record.explanation = explanation_of(facts);
   const std::vector<Finding> findings = diagnose(facts);
-  if (!answer.advice && !findings.empty()) answer.remedy = findings.front().remedy;
+  record.explanation = explanation_of(facts, findings);
+  // Other grids are advised, or were found no better.
+  const auto is_of_grid = [](Cause cause) { return cause == Cause::tail || cause == Cause::small_grid; };
+  if (!answer.advice && !findings.empty() && !is_of_grid(findings.front().cause))
+    answer.remedy = findings.front().remedy;
   record.compiled.reset();
   answer.row = row_of(record);
   // All of its usage that the user gives.

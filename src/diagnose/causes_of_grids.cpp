@@ -166,8 +166,8 @@ std::optional<Claim> tail(const Situation& situation) {
         by_grid, most - least < 1 ? "" : fmt::format("{:.0f} to ", least), most);
   }
   return Claim{.points = situation.losses() ? situation.losses()->tail
-                         : of_equal         ? std::min(of_equal->points, most)
-                                            : most,
+                         : of_equal ? std::clamp(of_equal->points, std::min(possible.least, most), most)
+                                    : most,
                .part = Part::blocks,
                .most = most,
                .confidence = of_equal ? Confidence::simulated : confidence_of_losses(situation),

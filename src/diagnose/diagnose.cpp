@@ -102,8 +102,8 @@ void share_part(std::vector<Claim>& claims, Part part, double measured, Cause ot
   rest += left;
 }
 
-/// Blocks that are known to be equal and not to contend leave places empty in the last wave alone: which SMs get its blocks is
-/// chance.
+/// Blocks that are known to be equal and not to contend leave places empty in the last wave, beyond what overheads are simulated to
+/// cost: which SMs get its blocks is chance.
 bool loses_places_to_tail_alone(const Situation& situation) {
   const std::optional<Work>& work = situation.facts.work;
   return work && !situation.facts.work_is_inferred && situation.has_tail() &&

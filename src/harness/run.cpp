@@ -289,7 +289,7 @@ bool can_be_predicted(const CaseRecord& record) {
 
 struct ListedCase {
   std::optional<RunRanges> simulated;  ///< empty where the launch is refused or would take too long
-  std::optional<Interval> range;       ///< by a generic profile
+  std::optional<Interval> range;       ///< of 90 %
 };
 
 Tasks tasks_of(const CaseRecord& record) {
@@ -309,7 +309,7 @@ std::optional<RunRanges> simulated(const CaseRecord& record, const Limits& limit
   }
 }
 
-/// The 90 % interval, by parameters that nobody measured and the model's error.
+/// The 90 % interval, by what is not known of the GPU and the model's error.
 Interval interval_around(RunRanges runs, const CaseRecord& record, const Limits& limits,
                          const ChosenProfile& profile) {
   const Launch& launch = *record.launch;

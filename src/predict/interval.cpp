@@ -197,8 +197,8 @@ Intervals intervals_of(const RunRanges& simulations, const KindMargins& margins,
                       interval_of(simulations.elapsed, margins.elapsed, block_cycles, most_pct)};
   intervals.achieved.low =
       std::clamp(intervals.elapsed.low, intervals.achieved.low, simulations.achieved.low);
-  intervals.elapsed.high = std::clamp(intervals.achieved.high, simulations.elapsed.high,
-                                      std::max(intervals.elapsed.high, simulations.elapsed.high));
+  intervals.elapsed.high =
+      std::clamp(intervals.achieved.high, simulations.elapsed.high, intervals.elapsed.high);
   return intervals;
 }
 
@@ -227,8 +227,9 @@ std::string to_string(const Interval& interval) {
 
 std::string interval_text(const Interval& interval, WorkKind kind, ProfileQuality quality) {
   std::string text = fmt::format("90 %: {}", to_string(interval));
-  if (interval.width() >= kWideIntervalPoints || quality == ProfileQuality::generic)
-    text += fmt::format("; {}", why_wide(kind, quality));
+  if (interval.width() < kWideIntervalPoints && quality == ProfileQuality::generic)
+    return text + "; no such GPU was measured: calibrate one";
+  if (interval.width() >= kWideIntervalPoints) text += fmt::format("; {}", why_wide(kind, quality));
   return text;
 }
 

@@ -173,10 +173,8 @@ class Parser {
   double number(const Field& field, const Parameter& parameter) const {
     const auto value = read_number<double>(field.text, parameter.least, parameter.most);
     if (!value || (parameter.whole && *value != std::floor(*value))) {
-      fail(field,
-           fmt::format("{} must be a {}number from {} to {}{}, not '{}'", parameter.name,
-                       parameter.whole ? "whole " : "", parameter.least, parameter.most,
-                       parameter.name == kCycles.name ? ", or microseconds such as 100us" : "", field.text));
+      fail(field, fmt::format("{} must be a {}number from {} to {}, not '{}'", parameter.name,
+                              parameter.whole ? "whole " : "", parameter.least, parameter.most, field.text));
     }
     return *value == 0 ? 0 : *value;  // no -0 in a canonical string
   }

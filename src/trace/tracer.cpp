@@ -112,7 +112,7 @@ Tracer::Context& Tracer::make_context(void* handle) {
   if (is_without_records()) {
     if (context->gpu != nullptr) context->gpu->lacks_records = true;
     driver_.keep_records(handle, false);
-    if (!is_without_records()) driver_.keep_records(handle, true);  // it was decided meanwhile
+    if (!is_without_records()) resume_records(handle);  // it was decided meanwhile
   }
   keep_records_if_needed();
   if (is_second && !options_.samples_after) {
@@ -153,7 +153,6 @@ void Tracer::sampling_begins(const UsedGpu& gpu) {
 
 /// Without them kernels run as without a trace, and samples say how long.
 void Tracer::keep_records(const UsedGpu& gpu, bool kept) {
-  if (kept && !has_records_) return;
   std::vector<void*> handles;
   {
     const std::shared_lock lock(contexts_mutex_);
@@ -164,8 +163,14 @@ void Tracer::keep_records(const UsedGpu& gpu, bool kept) {
     }
   }
   if (kept) keep_records_if_needed();
-  for (void* const handle : handles) driver_.keep_records(handle, kept);
+  for (void* const handle : handles) kept ? resume_records(handle) : driver_.keep_records(handle, false);
   if (!kept) keep_records_if_needed();
+}
+
+/// Unless none are kept any more. @returns false if CUPTI does not do it
+bool Tracer::resume_records(void* handle) {
+  const std::lock_guard lock(has_records_mutex_);
+  return !has_records_ || driver_.keep_records(handle, true);
 }
 
 /// While CUPTI records kernels of any context, launches in the others take longer too: steps of a training 6 %, of which none are left
@@ -348,7 +353,7 @@ void Tracer::end_counted(const Begun& begun, std::uint32_t correlation, Context&
   TracedKernel& kernel = *begun.launched.kernel;
   if (begun.state == Begun::counted_without_record) {
     if (launched) table_.add_unrecorded(kernel, correlation);
-    if (!driver_.keep_records(context.handle, true))
+    if (!resume_records(context.handle))
       say_once("CUPTI does not go on recording kernels: further launches have no time");
   }
   if (!context.counter->end(launched)) plan_.give_back(kernel);
@@ -449,23 +454,26 @@ void Tracer::capture_has_ended(void* stream) {
   if (!abandoned_) captures_.has_ended(stream);
 }
 
-/// CUPTI puts records of kernels in conditional nodes into one buffer on the device, of 8 MiB by default, and never begins it again:
-/// with the 349,526th such launch the program has an illegal memory access (CUDA 13.0, driver 580.159.04, H100; none where records were
-/// off when the graph was instantiated).
+/// CUPTI seems to put records of kernels in conditional nodes into one buffer on the device, of 8 MiB by default, and to write on behind
+/// it: after 349,524 of them the program has an illegal memory access (CUDA 13.0, driver 580.159.04, H100; none where records were off
+/// when the graph was instantiated).
 void Tracer::graph_gets_conditional() {
-  if (is_over() || !has_records_.exchange(false)) return;
+  if (is_over()) return;
+  const std::lock_guard lock(has_records_mutex_);
+  if (!has_records_.exchange(false)) return;
   attempt([&] {
     std::vector<void*> handles;
     {
-      const std::shared_lock lock(contexts_mutex_);
+      const std::shared_lock contexts_lock(contexts_mutex_);
       for (const auto& [handle, context] : contexts_) handles.push_back(handle);
     }
     for (void* const handle : handles) driver_.keep_records(handle, false);
     keep_records_if_needed();
-    say_once(
-        "a CUDA graph has conditional nodes, with which CUPTI's records can end the program: there are none "
-        "from here on, kernels "
-        "that are not sampled have no time, and those of conditional nodes are in no row");
+    say_once(fmt::format(
+        "a CUDA graph has conditional nodes, with which CUPTI's records can end the program: there are "
+        "none from here on, and {}",
+        counts() ? "kernels of conditional nodes are in no row, others without a sample lack times"
+                 : "later kernels are in no row"));
   });
 }
 

@@ -170,6 +170,7 @@ class Tracer : public ProgramListener {
   bool release_counters(const UsedGpu& gpu, const std::function<void()>& when_free);
   void reclaim_counters(const UsedGpu& gpu);
   void keep_records(const UsedGpu& gpu, bool kept);
+  bool resume_records(void* handle);
   void keep_records_if_needed();
   void sampling_begins(const UsedGpu& gpu);
   Launched launched_by(const LaunchCall& call, const Context& context);
@@ -203,6 +204,7 @@ class Tracer : public ProgramListener {
   Driver& driver_;
   const std::function<void(const std::string&)> say_;
   std::atomic<bool> has_records_{true};
+  std::mutex has_records_mutex_;                   ///< records of no context begin again while they end
   std::atomic<bool> records_go_elsewhere_{false};  ///< they were asked for, and none came since
   std::mutex keeps_records_mutex_;
   bool keeps_records_ = true;  ///< of any context

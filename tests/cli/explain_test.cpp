@@ -226,7 +226,7 @@ TEST(ExplainNumbers, SayBetweenWhatTheLossOfALastWaveOfEqualBlocksLiesAndNoMoreT
     EXPECT_NEAR(tail->at("time_saved_at_most_pct").get<double>(), 100 * (1 - 1400.0 / 2112), 0.1);
   }
   EXPECT_THAT(printed("explain --achieved 64 --gpu h200 --block-size 256 --grid 1400 --registers 32"),
-              HasSubstr("13 points: no cause has evidence for them, but up to 10 may be the last wave's."));
+              HasSubstr("13 points: no cause has evidence for them, but up to 9 may be the last wave's."));
 }
 
 TEST(ExplainNumbers, TimeSaysWhetherBlocksAreShortWhereTheGpusClockIsKnown) {

@@ -214,6 +214,10 @@ TEST(Predict, SaysWhatToDoAboutUnevenBlocksWhereNoGridIsAdvised) {
       printed(
           "predict --gpu l40s --block-size 160 --registers 44 --grid 3000 --work lognormal:60000:1:seed=3"),
       HasSubstr("begin the longest blocks first"));
+  // Other grids are not simulated: none is the remedy.
+  EXPECT_THAT(
+      printed("predict --gpu h200 --block-size 256 --registers 32 --grid 1500 --work uniform:200000:0.5:1.5"),
+      Not(HasSubstr("Use 1,056 or 2,112 blocks")));
 }
 
 TEST(Predict, AdvisesGridsOfWholeClusters) {

@@ -72,6 +72,37 @@ TEST(Prediction, EachLossHasItsOwnCause) {
   const Losses contention = predict_on_h200(256, 1056, "equal:800000:issue=200000").losses;
   EXPECT_NEAR(contention.contention, 37.5, 0.5);
   EXPECT_NEAR(contention.total(), contention.contention, 0.5);
+
+  // Blocks that memory makes 15 times as long lose a fifteenth of what replacing them would cost alone.
+  const Losses alone = predict_on_h200(256, 1056 * 32, "equal:3000").losses;
+  const Losses memory = predict_on_h200(256, 1056 * 32, "equal:3000:bytes=16384").losses;
+  EXPECT_GT(alone.overhead, 5);
+  EXPECT_LT(memory.overhead, alone.overhead / 10);
+  EXPECT_GT(memory.contention, 3);
+  // For how long warps stay in lockstep does not grow with their work.
+  EXPECT_LT(std::abs(predict_on_h200(256, 1056, "equal:20000:issue=20000").losses.overhead), 5);
+}
+
+TEST(Prediction, WithAGpusOwnClocksCoversThemHalfAsFarApart) {
+  ChosenProfile own = chosen(find_profile("h200"));
+  for (std::size_t i = 0; i < own.profile.model.gpc_clock_ppm.size(); ++i)
+    own.profile.model.gpc_clock_ppm[i] = i % 2 == 0 ? 2500 : -2500;
+  const auto width = [&](std::int64_t grid, ProfileQuality quality) {
+    own.quality = quality;
+    const Tasks tasks(parse_work("equal:200000"), grid, 8);
+    const RunRange runs = simulate_often({.block_threads = 256, .grid_blocks = grid},
+                                         {.registers_per_thread = 20}, limits_of({9, 0}), own, tasks)
+                              .achieved;
+    return runs.high - runs.low;
+  };
+  double widened = 0;
+  for (const std::int64_t grid : {1108, 1162, 1320, 1584, 2640}) {
+    const double of_clocks = width(grid, ProfileQuality::calibrated_device);
+    const double of_chance = width(grid, ProfileQuality::calibrated_model);
+    EXPECT_GE(of_clocks, of_chance) << grid;
+    widened = std::max(widened, of_clocks - of_chance);
+  }
+  EXPECT_GT(widened, 1);
 }
 
 TEST(Prediction, SimulationsOfWarpsWhoseTimeInLockstepIsGivenAgree) {

@@ -17,7 +17,7 @@ const RecordedRanges& deciding() {
   return launches;
 }
 
-/// Where over elapsed cycles fewer are inside: 84.0 % of 356 launches (results/interval_coverage.csv).
+/// Where over elapsed cycles fewer are inside: 83.7 % of 356 launches (results/interval_coverage.csv).
 bool is_missed(const CoverageSet& set, WorkKind kind) {
   return set.profile == "own" && set.launches_of != "random launches" &&
          kind == WorkKind::issue_or_pipe_bound;
@@ -58,8 +58,9 @@ TEST(Intervals, HoldCountersOfLaunchesThatDecidedNothing) {
       if (coverage.launches < kEnoughLaunches) continue;
       ++kinds;
       EXPECT_GE(coverage.inside_pct(), kPromisedPct) << to_string(kind) << ", " << coverage.launches;
-      if (coverage.elapsed_launches < kEnoughLaunches || is_missed(set, kind)) continue;
-      EXPECT_GE(coverage.elapsed_inside_pct(), kPromisedPct) << to_string(kind) << ", over elapsed cycles";
+      if (coverage.elapsed_launches < kEnoughLaunches) continue;
+      EXPECT_GE(coverage.elapsed_inside_pct(), is_missed(set, kind) ? 83 : kPromisedPct)
+          << to_string(kind) << ", over elapsed cycles";
     }
   }
   EXPECT_GT(kinds, 35);

@@ -215,6 +215,32 @@ TEST_F(TracerTest, KeepsNoRecordsOnceAGraphHasConditionalNodes) {
   EXPECT_THAT(said, testing::ElementsAre(HasSubstr("conditional nodes")));
 }
 
+TEST_F(TracerTest, KeepsNoRecordsAlsoWhereALaunchIsCountedWhileAGraphGetsConditionalNodes) {
+  for (int i = 0; i < 5; ++i) program.launch(66);
+  LaunchCall call;
+  std::uint64_t state = 0;
+  call.context = handle(0x10);
+  call.function = handle(0x77);
+  call.name = "_Z6reducePf";
+  call.grid = {67, 1, 1};
+  call.block = {256, 1, 1};
+  call.correlation = ++program.correlation;
+  call.state = &state;
+  tracer->launch_begins(call);
+  ASSERT_FALSE(gpu.keeps_records(handle(0x10))) << "it is counted, and has no record";
+  tracer->graph_gets_conditional();
+  gpu.launch(call.context);
+  tracer->launch_ends(call.context, call.correlation, call.state, true);
+  EXPECT_FALSE(gpu.keeps_records(handle(0x10)));
+}
+
+TEST_F(TracerTest, SaysThatLaterKernelsAreInNoRowWhereRecordsAloneAreHeardOf) {
+  tracer = make(0);
+  tracer->graph_gets_conditional();
+  finish();
+  EXPECT_THAT(said, testing::ElementsAre(HasSubstr("later kernels are in no row")));
+}
+
 TEST_F(TracerTest, NamesKernelsThatCameAfterTheProgramTookTheRecords) {
   for (int i = 0; i < 4; ++i) program.launch(66, handle(0x10), "_Z6reducePf");
   program.has_records = false;
