@@ -22,9 +22,16 @@ BLOCKS = blocks(CLAIMS)
 RECORDED = Results(RESULTS, made_up.OCCBENCH)
 
 
+def folder_of_a_model(test: unittest.TestCase) -> Path:
+    """Without another beside it."""
+    folder = Path(test.enterContext(tempfile.TemporaryDirectory())) / "model"
+    folder.mkdir()
+    return folder
+
+
 class Texts(unittest.TestCase):
     def setUp(self):
-        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.folder = folder_of_a_model(self)
 
     def written(self, text, results=RECORDED):
         file = self.folder / "text.md"
@@ -167,7 +174,7 @@ ON = {"recorded_at": "2026-11-23T01:02:03Z", "commit": "0123456789ab", "gpu": "N
 
 class BesideNcu(unittest.TestCase):
     def setUp(self):
-        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.folder = folder_of_a_model(self)
         self.results = Results(self.folder, made_up.OCCBENCH)
         row = {"experiment": "trace"}
         rows = [
@@ -201,7 +208,7 @@ class BesideNcu(unittest.TestCase):
 
 class OwnClocks(unittest.TestCase):
     def test_are_a_line_for_each_kernel_and_way(self):
-        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        folder = folder_of_a_model(self)
         kernel = ON | {"kernel": "fill", "achieved_pct": "15.86", "cycles_active": "4461.00"}
         ways = [{"way": "alone", "counter_pct": ""}, {"way": "ncu", "counter_pct": "33.94"}]
         made_up.write(folder / "programs/own_clocks.csv", [kernel | way for way in ways])
@@ -212,7 +219,7 @@ class OwnClocks(unittest.TestCase):
 
 class Costs(unittest.TestCase):
     def test_of_a_trace_stand_beside_those_of_callbacks_in_the_same_rounds(self):
-        folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        folder = folder_of_a_model(self)
         way = ON | {"gpu_uuid": "GPU-1", "program": "tokens", "again_median_pct": "0.1"}
         ways = [way | {"way": "calls", "median_pct": "2.5"}, way | {"way": "auto", "median_pct": "9.5"}]
         elsewhere = way | {"gpu_uuid": "GPU-2", "way": "sampled", "median_pct": "1.0"}  # without callbacks beside it
@@ -224,7 +231,7 @@ class Costs(unittest.TestCase):
 
 class Disturbed(unittest.TestCase):
     def setUp(self):
-        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.folder = folder_of_a_model(self)
         self.results = Results(self.folder, made_up.OCCBENCH)
 
     def test_cases_say_what_their_rows_have(self):
