@@ -132,12 +132,12 @@ std::vector<Ends> ends_that_matter(const Tasks& tasks, std::int64_t wave, const 
 constexpr Interval kNoInterval{100, 0};
 constexpr Intervals kNothing{kNoInterval, kNoInterval};
 
-void include(Intervals& range, const Simulation& simulation) {
-  const auto include = [](Interval& interval, double pct) {
-    interval = {std::min(interval.low, pct), std::max(interval.high, pct)};
-  };
-  include(range.achieved, simulation.achieved_pct);
-  include(range.elapsed, simulation.elapsed_pct);
+Interval with(const Interval& interval, double pct) {
+  return {std::min(interval.low, pct), std::max(interval.high, pct)};
+}
+
+Intervals with(const Intervals& range, const Simulation& simulation) {
+  return {with(range.achieved, simulation.achieved_pct), with(range.elapsed, simulation.elapsed_pct)};
 }
 
 Interval interval_of(const RunRange& simulations, const Margin& margin, double block_cycles,
@@ -250,7 +250,7 @@ Intervals parameter_range(const Launch& launch, const Usage& usage, const Limits
     DeviceModel model = chosen.profile.model;
     model.parameters = parameters;
     const Simulation simulation = simulate(launch, usage, limits, model, tasks, seed);
-    include(range, simulation);
+    range = with(range, simulation);
   };
   const Occupancy occupancy = theoretical_occupancy(limits, launch, usage);
   const std::vector<Ends> all =
@@ -288,8 +288,8 @@ std::optional<Intervals> range_of_unknowns(const Launch& launch, const Usage& us
   const Seeds seeds(chance, chosen.profile);
   Intervals range = kNothing;
   for (std::int64_t run = 0; run < std::min(kMostRuns, runs_of(tasks, chance)); ++run)
-    include(range,
-            simulate(launch, usage, limits, closer, tasks, seeds.of_run(static_cast<std::uint64_t>(run))));
+    range = with(
+        range, simulate(launch, usage, limits, closer, tasks, seeds.of_run(static_cast<std::uint64_t>(run))));
   return range;
 }
 

@@ -70,8 +70,7 @@ bool is_possible(const SampledTotals& totals) {
 std::string why_uncounted(const LaunchTotals& totals, const ProgramLaunches& seen) {
   if (seen.of_graphs == seen.launches)
     return "CUDA graphs of several kernels launch it, which only windows of samples count, and none held it: "
-           "by "
-           "default they begin half a second after a program's first graph";
+           "by default they begin half a second after a program's first graph";
   if (seen.launches == 1) return "launched once";
   static constexpr std::string_view kInOrder[] = {"",
                                                   "left out by --kernels",

@@ -679,8 +679,7 @@ void Tracer::say_why_nothing_was_counted() {
   }
   say_once(
       "nothing was counted: the notes of its rows say why; where it ended in its warm-up, --after 0 counts "
-      "from "
-      "the second launch of each on");
+      "from the second launch of each on");
 }
 
 }  // namespace occbench
