@@ -334,7 +334,7 @@ TEST(ByNumbers, FourAndALargeFractionOfAWaveLoseThreePointsAndTheRestIsSomething
 }
 
 TEST(ByNumbers, EqualBlocksThatAreMissingAreThoseOfTheLastWave) {
-  // 32 registers: 8 blocks an SM; 2.75 waves of 1,056. A quarter of a block is missing, 3 points.
+  // 32 registers: 8 blocks per SM; 2.75 waves of 1,056. A quarter of a block is missing, 3 points.
   const Launch launch{.block_threads = 256, .grid_blocks = 2904};
   LaunchFacts facts = by_numbers("9.0", 132, launch, {.registers_per_thread = 32}, 96.9);
   facts.readings.counters.resident_blocks = 7.75;
