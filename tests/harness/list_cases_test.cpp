@@ -406,7 +406,7 @@ TEST_F(RunCases, ACaseThatIsNotAboutLostUpdatesSaysNothingOfThem) {
   EXPECT_THAT(read_rows(csv()).at(0).note, ::testing::Not(::testing::HasSubstr("updates lost")));
 }
 
-constexpr int kCases = 2000;
+constexpr int kCases = 800;
 constexpr int kWarmUp = 200;
 constexpr int kGrids = 30;
 

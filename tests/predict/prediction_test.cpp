@@ -380,7 +380,7 @@ TEST(Advice, KeepsTheTotalOfEachDistribution) {
                            "warp/uniform:20000:0.5:1.5:seed=3", "warp/every:20000:8:16",
                            "warp/last:20000:50:8", "equal:20000:issue=5000", "last:20000:50:8:bytes=30000"}) {
     const Work work = parse_work(form);
-    for (int draw = 0; draw < 4; ++draw) {
+    for (int draw = 0; draw < 2; ++draw) {
       const Launch launch{.block_threads = 32 * std::uniform_int_distribution(1, 16)(random),
                           .grid_blocks = std::uniform_int_distribution(200, 2500)(random)};
       const std::optional<Advice> advice = advice_on_h200(launch, work);
@@ -395,7 +395,7 @@ TEST(Advice, KeepsTheTotalOfEachDistribution) {
       EXPECT_NEAR(advice->work.rates().bytes, work.rates().bytes, 1e-9);
     }
   }
-  EXPECT_GT(given, 20);
+  EXPECT_GT(given, 10);
 }
 
 TEST(Advice, HasNoOtherGridForWorkThatIsDrawn) {
