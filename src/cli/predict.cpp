@@ -71,7 +71,7 @@ struct Answer {
   Prediction prediction;
   WorkKind kind = WorkKind::even_waves;
   std::optional<Advice> advice;
-  std::string remedy;      ///< of the first finding, where there is no advice and it is not about the grid
+  std::vector<std::string> remedies;  ///< where no other grid is advised: of the limit, and of the largest loss
   std::string clock_note;  ///< how microseconds became cycles; empty where none were given
 };
 
@@ -146,6 +146,39 @@ std::string blocks_json(const PredictOptions& options) {
       -1);
 }
 
+/// Less of a launch's time than this is none, relative.
+constexpr double kLessTime = 0.01;
+constexpr double kPointsWorthARemedy = 1;
+
+/// What to do about the limit of theory, with the time that it is predicted to save, and about the largest loss. None about the
+/// grid: others were found no better.
+/// @param cycles_with  of the SM that takes longest, with another configuration of the same warps
+/// @param cycles       the same, now
+std::vector<std::string> remedies_of(const std::vector<Finding>& findings, const Configuration& now,
+                                     const auto& cycles_with, double cycles) {
+  std::vector<std::string> remedies;
+  const auto first = [&](FindingList list) {
+    return std::ranges::find_if(findings, [&](const Finding& each) {
+      return each.list == list && each.points >= kPointsWorthARemedy && each.cause != Cause::tail &&
+             each.cause != Cause::small_grid && !each.remedy.empty();
+    });
+  };
+  if (const auto limit = first(FindingList::limits); limit != findings.end()) {
+    std::string& remedy = remedies.emplace_back(limit->remedy);
+    const auto* const highest =
+        limit->advice && !limit->advice->highest.empty() ? &limit->advice->highest.front().change : nullptr;
+    // Other blocks divide the work otherwise.
+    if (highest != nullptr && highest->axis != Axis::block_threads) {
+      const double saved = 1 - cycles_with(with(highest->axis, highest->to, now)) / cycles;
+      remedy += saved < kLessTime ? " No less time is predicted of it."
+                                  : fmt::format(" {:.0f} % less time is predicted of it.", 100 * saved);
+    }
+  }
+  if (const auto loss = first(FindingList::losses); loss != findings.end())
+    remedies.push_back(loss->remedy);
+  return remedies;
+}
+
 Answer predict_launch(const PredictOptions& options) {
   const Waiting waiting(fmt::format("predicting {} blocks", grouped(options.launch.grid_blocks)));
   const ChosenProfile chosen = profile_to_predict_with(options.profile, options.gpu);
@@ -190,10 +223,14 @@ Answer predict_launch(const PredictOptions& options) {
   facts.sms_per_gpc = chosen.known_sms_per_gpc();
   const std::vector<Finding> findings = diagnose(facts);
   record.explanation = explanation_of(facts, findings);
-  // Other grids are advised, or were found no better.
-  const auto is_of_grid = [](Cause cause) { return cause == Cause::tail || cause == Cause::small_grid; };
-  if (!answer.advice && !findings.empty() && !is_of_grid(findings.front().cause))
-    answer.remedy = findings.front().remedy;
+  if (!answer.advice) {
+    const auto cycles_with = [&](const Configuration& changed) {
+      return predict(changed.launch, changed.usage, limits, chosen, tasks, options.chance, origin)
+          .cycles_active_max;
+    };
+    answer.remedies =
+        remedies_of(findings, {launch, usage}, cycles_with, answer.prediction.cycles_active_max);
+  }
   record.compiled.reset();
   answer.row = row_of(record);
   // All of its usage that the user gives.
@@ -240,7 +277,7 @@ void print_table(const Answer& answer, std::ostream& out) {
   }
   if (!answer.clock_note.empty()) fmt::print(out, "{}\n", answer.clock_note);
   if (answer.advice) fmt::print(out, "{}\n", answer.advice->sentence);
-  if (!answer.remedy.empty()) fmt::print(out, "{}\n", answer.remedy);
+  for (const std::string& each : answer.remedies) fmt::print(out, "{}\n", each);
 }
 
 void print_csv(const Answer& answer, std::ostream& out) {
@@ -255,7 +292,7 @@ void print_json(const Answer& answer, std::ostream& out) {
   object["predicted_cycles_active_min"] = answer.prediction.cycles_active_min;
   object["predicted_cycles_active_max"] = answer.prediction.cycles_active_max;
   object["explanation"] = answer.row.explanation;
-  if (!answer.remedy.empty()) object["remedy"] = answer.remedy;
+  if (!answer.remedies.empty()) object["remedies"] = answer.remedies;
   if (const auto& advice = answer.advice)
     object["advice"] = {{"grid_blocks", advice->launch.grid_blocks},
                         {"block_threads", advice->launch.block_threads},

@@ -160,17 +160,21 @@ std::optional<Claim> tail(const Situation& situation) {
   if (of_equal) {
     const double least = std::clamp(of_equal->least, possible.least, most);
     because += fmt::format(
-        "; over elapsed cycles equal blocks lose {:.2g} points, and the counter {}{:.0f}, since it leaves "
-        "out "
-        "SMs that have no block of it",
+        "; if blocks are equal, it costs {:.2g} points over elapsed cycles, and of the counter {}{:.0f}, which "
+        "leaves out SMs that have no block of it",
         by_grid, most - least < 1 ? "" : fmt::format("{:.0f} to ", least), most);
   }
-  return Claim{.points = situation.losses() ? situation.losses()->tail
-                         : of_equal ? std::clamp(of_equal->points, std::min(possible.least, most), most)
-                                    : most,
+  const double points = situation.losses() ? situation.losses()->tail
+                        : of_equal ? std::clamp(of_equal->points, std::min(possible.least, most), most)
+                                   : most;
+  const bool is_uncertain = situation.is_tail_uncertain();
+  return Claim{.points = points,
                .part = Part::blocks,
-               .most = most,
-               .confidence = of_equal ? Confidence::simulated : confidence_of_losses(situation),
+               // What places without a block cost beyond it may be uneven blocks'.
+               .most = is_uncertain && situation.parts ? points : most,
+               .confidence = is_uncertain ? Confidence::inferred
+                             : of_equal   ? Confidence::simulated
+                                          : confidence_of_losses(situation),
                .evidence = grid_evidence(situation),
                .because = because,
                .remedy = fmt::format("Use {} or {} blocks for the same work, or more and shorter blocks.",
@@ -188,6 +192,11 @@ std::optional<Claim> uneven_blocks(const Situation& situation) {
   if (points <= 0 && !situation.parts) return std::nullopt;
   const CounterValues& counters = situation.counters();
   const bool may_be_short = !losses.between_blocks && !situation.active_cycles();
+  const std::string or_last_wave =
+      situation.is_tail_uncertain()
+          ? fmt::format("; if they are equal, the last wave may cost up to {:.0f} points",
+                        situation.facts.tail_of_equal_blocks->most)
+          : "";
   return Claim{
       .points = std::max(0.0, points),
       .part = Part::blocks,
@@ -200,8 +209,10 @@ std::optional<Claim> uneven_blocks(const Situation& situation) {
                                {"blocks_per_sm", situation.occupancy.blocks_per_sm},
                                {"sm_cycles_active_min", counters.sm_cycles_active_min},
                                {"sm_cycles_active_max", counters.sm_cycles_active_max}}),
-      .because = may_be_short ? "blocks are uneven, or so short that giving them out takes most of the time"
-                              : "blocks are uneven, and an SM's places stay empty once no block waits",
+      .because =
+          (may_be_short ? "blocks are uneven, or so short that giving them out takes most of the time"
+                        : "blocks are uneven, and an SM's places stay empty once no block waits") +
+          or_last_wave,
       .remedy =
           may_be_short
               ? "Read sm__cycles_active.avg or the time, which tell the two apart: uneven blocks are mended "

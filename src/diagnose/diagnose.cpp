@@ -134,7 +134,9 @@ double fit(std::vector<Claim>& claims, const Situation& situation) {
     // Short blocks leave as many places empty as uneven ones, and take another time.
     share_part(claims, Part::blocks, situation.parts->blocks,
                loses_places_to_tail_alone(situation) ? Cause::tail : Cause::uneven_blocks,
-               situation.active_cycles() ? Confidence::measured : Confidence::inferred, rest);
+               situation.active_cycles() && !situation.is_tail_uncertain() ? Confidence::measured
+                                                                            : Confidence::inferred,
+               rest);
   }
   // Chance moves the points of the largest simulated loss.
   if (rest >= kLeastPoints && within_interval_of_prediction(situation)) {

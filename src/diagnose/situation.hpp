@@ -110,6 +110,10 @@ struct Situation {
   bool is_wave_uncertain() const {
     return launch.cluster_blocks > 1 && facts.sms_per_gpc.empty();
   }
+  /// Whether a last wave's cost is known only as that of equal blocks, and nobody says that they are.
+  bool is_tail_uncertain() const {
+    return facts.tail_of_equal_blocks && !facts.work;
+  }
   /// Whole and partial waves.
   double waves() const {
     return static_cast<double>(launch.grid_blocks) / static_cast<double>(wave);
