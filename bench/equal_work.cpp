@@ -97,9 +97,9 @@ void add_uneven_sms(std::vector<Case>& cases, const Planner& on) {
 
 std::vector<Case> cases(const Planner& on) {
   std::vector<Case> cases;
-  add_uneven_warps(cases, on, {"one_warp_in_8_times_4", EveryWork{.period = 8, .factor = 4}}, Suite::smoke);
-  add_uneven_warps(cases, on, {"one_warp_in_8_times_16", EveryWork{.period = 8, .factor = 16}}, Suite::quick);
-  add_uneven_warps(cases, on, {"lognormal", LognormalWork{0.75, 1}}, Suite::full);
+  add_uneven_warps(cases, on, {"one_warp_in_8_times_4", {WorkForm::every, {8, 4}}}, Suite::smoke);
+  add_uneven_warps(cases, on, {"one_warp_in_8_times_16", {WorkForm::every, {8, 16}}}, Suite::quick);
+  add_uneven_warps(cases, on, {"lognormal", {WorkForm::lognormal, {0.75}, 1}}, Suite::full);
   add_uneven_sms(cases, on);
   return cases;
 }

@@ -23,16 +23,16 @@ struct Shape {
 
 std::vector<Shape> shapes(std::int64_t grid_blocks) {
   const auto last = std::max<std::int64_t>(1, std::llround(kLastShare * static_cast<double>(grid_blocks)));
-  return {{"equal", EqualWork{}},
-          {"linear_up", LinearWork{0.2, 1.8}},
-          {"linear_down", LinearWork{1.8, 0.2}},
-          {"uniform_1", UniformWork{0.5, 1.5, 1}},
-          {"uniform_2", UniformWork{0.5, 1.5, 2}},
-          {"lognormal_1", LognormalWork{0.75, 1}},
-          {"lognormal_2", LognormalWork{0.75, 2}},
-          {"bimodal_1", BimodalWork{0.1, kHeavy, 1}},
-          {"bimodal_2", BimodalWork{0.1, kHeavy, 2}},
-          {"heaviest_last", LastWork{last, kHeavy}}};
+  return {{"equal", {}},
+          {"linear_up", {WorkForm::linear, {0.2, 1.8}}},
+          {"linear_down", {WorkForm::linear, {1.8, 0.2}}},
+          {"uniform_1", {WorkForm::uniform, {0.5, 1.5}, 1}},
+          {"uniform_2", {WorkForm::uniform, {0.5, 1.5}, 2}},
+          {"lognormal_1", {WorkForm::lognormal, {0.75}, 1}},
+          {"lognormal_2", {WorkForm::lognormal, {0.75}, 2}},
+          {"bimodal_1", {WorkForm::bimodal, {0.1, kHeavy}, 1}},
+          {"bimodal_2", {WorkForm::bimodal, {0.1, kHeavy}, 2}},
+          {"heaviest_last", {WorkForm::last, {static_cast<double>(last), kHeavy}}}};
 }
 
 /// Where the longest blocks begin first, those of later waves even them out.

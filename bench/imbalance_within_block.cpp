@@ -42,19 +42,19 @@ std::vector<Case> cases(const Planner& on) {
   std::vector<Case> cases;
   for (const int warps : {2, 4, 8, 16, 32}) {
     for (const int factor : {1, 2, 4, 16, 64}) {
-      cases.push_back(make_case(on, warps, per_warp(EveryWork{.period = warps, .factor = 1.0 * factor}),
+      cases.push_back(make_case(on, warps, per_warp({WorkForm::every, {1.0 * warps, 1.0 * factor}}),
                                 "slow_" + std::to_string(factor), suite_of_slow_warp(warps, factor)));
     }
     const Suite suite = warps == 8 ? Suite::quick : Suite::full;
     for (const std::uint64_t seed : {1, 2}) {
       const std::string number = std::to_string(seed);
       const Suite of_seed = seed == 1 ? suite : Suite::full;
+      cases.push_back(make_case(on, warps, per_warp({WorkForm::uniform, {0.5, 1.5}, seed}),
+                                "uniform_" + number, of_seed));
+      cases.push_back(make_case(on, warps, per_warp({WorkForm::lognormal, {0.75}, seed}),
+                                "lognormal_" + number, of_seed));
       cases.push_back(
-          make_case(on, warps, per_warp(UniformWork{0.5, 1.5, seed}), "uniform_" + number, of_seed));
-      cases.push_back(
-          make_case(on, warps, per_warp(LognormalWork{0.75, seed}), "lognormal_" + number, of_seed));
-      cases.push_back(
-          make_case(on, warps, per_warp(BimodalWork{0.1, 8, seed}), "bimodal_" + number, of_seed));
+          make_case(on, warps, per_warp({WorkForm::bimodal, {0.1, 8}, seed}), "bimodal_" + number, of_seed));
     }
   }
   return cases;

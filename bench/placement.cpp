@@ -41,7 +41,7 @@ std::vector<Case> cases(const Planner& on) {
     }
   }
   const std::int64_t three_waves = on.grid(kSpin, "plain", {.block_threads = 512}, 3);
-  const UniformWork uneven{0.5, 1.5, 1};
+  const Distribution uneven{WorkForm::uniform, {0.5, 1.5}};
   cases.push_back(make_case(on, 512, three_waves, "3.00_waves", "uneven_blocks",
                             {.cycles = kCycles, .distribution = uneven}, Suite::smoke));
   cases.push_back(make_case(on, 512, three_waves, "3.00_waves", "uneven_warps",

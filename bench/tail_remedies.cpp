@@ -105,8 +105,8 @@ void add_remedies(std::vector<Case>& cases, const Planner& on, const Tail& tail)
 std::vector<Case> cases(const Planner& on) {
   std::vector<Case> cases;
   for (const double waves : {1.05, 1.25, 1.5, 2.1, 4.3}) {
-    add_remedies(cases, on, {waves, "equal", EqualWork{}});
-    add_remedies(cases, on, {waves, "uniform", UniformWork{0.5, 1.5, 1}});
+    add_remedies(cases, on, {waves, "equal", {}});
+    add_remedies(cases, on, {waves, "uniform", {WorkForm::uniform, {0.5, 1.5}, 1}});
   }
   return cases;
 }

@@ -183,7 +183,6 @@ Work fma_chains_work(const Limits& limits, ChainBody body, int chains, int warps
   const double together = std::max(round.cycles, warps * std::max(round.issue_slots, round.pipe_cycles));
   const double rounds = std::max(1.0, std::round(cycles / together));
   return {.cycles = rounds * round.cycles,
-          .distribution = EqualWork{},
           .issue_slots = rounds * round.issue_slots,
           .pipe_cycles = rounds * round.pipe_cycles,
           .lockstep_cycles = lockstep_cycles(limits, body, chains)};

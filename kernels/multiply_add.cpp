@@ -124,9 +124,7 @@ class PreparedMultiplyAdd final : public Prepared {
 }  // namespace
 
 Work multiply_add_work(const MultiplyAddShape& shape, int rounds) {
-  return {.cycles = rounds * cycles_per_round(shape),
-          .distribution = EqualWork{},
-          .issue_slots = issue_slots(shape, rounds)};
+  return {.cycles = rounds * cycles_per_round(shape), .issue_slots = issue_slots(shape, rounds)};
 }
 
 std::unique_ptr<Prepared> prepare_multiply_add(const MultiplyAddShape& shape, const Case& chosen,
@@ -139,7 +137,7 @@ std::unique_ptr<Prepared> prepare_multiply_add(const MultiplyAddShape& shape, co
 std::unique_ptr<Prepared> prepare_resident(const MultiplyAddShape& shape, const Case& chosen,
                                            const Variant& variant) {
   const Work& work = chosen.work.value();
-  if (!std::holds_alternative<EqualWork>(work.distribution))
+  if (work.distribution.form != WorkForm::equal)
     throw InputError(fmt::format("--work {}: warps of this kernel all stay equally long", to_string(work)));
   return std::make_unique<PreparedMultiplyAdd>(shape, chosen, variant, 1, work.cycles_of(0, 1));
 }

@@ -231,7 +231,6 @@ Work reads_work(int bytes, int in_flight, std::int64_t waits) {
   const double slots = in_flight * (cost("slots_per_load") + bytes / 4) + cost("slots_per_wait");
   const double latency = cost("read_cycles") + cost("cycles_per_doubling") * std::log2(in_flight);
   return {.cycles = count * (latency + slots),
-          .distribution = EqualWork{},
           .issue_slots = count * slots,
           .bytes = count * in_flight * bytes * kThreadsPerWarp};
 }

@@ -29,7 +29,7 @@ Case configure_shared_staging(const Point& at, const Device& device) {
                           return prepare_shared_staging(bytes, of, variant);
                         });
   chosen.work = parse_work(at.text("work"));
-  if (!std::holds_alternative<EqualWork>(chosen.work->distribution))
+  if (chosen.work->distribution.form != WorkForm::equal)
     throw InputError("--work {}: blocks of this kernel all stay equally long", at.text("work"));
   return chosen;
 }

@@ -168,22 +168,22 @@ std::vector<Case> cases(const Planner& on) {
     Distribution distribution;
   };
   const Question questions[] = {
-      {64, 1.25, EqualWork{}},
-      {128, 1.1, EqualWork{}},
-      {256, 1.1, EqualWork{}},
-      {256, 2.1, EqualWork{}},
-      {384, 1.25, EqualWork{}},
-      {512, 1.1, EqualWork{}},
-      {512, 1.5, EqualWork{}},
-      {640, 1.2, EqualWork{}},
-      {768, 1.25, EqualWork{}},
-      {768, 2.5, EqualWork{}},
-      {1024, 1.1, EqualWork{}},
-      {1024, 1.5, EqualWork{}},
-      {1024, 3.2, EqualWork{}},
-      {256, 1.2, UniformWork{0.5, 1.5, 1}},
-      {1024, 1.3, UniformWork{0.5, 1.5, 2}},
-      {512, 1.5, LinearWork{1.5, 0.5}},
+      {64, 1.25, {}},
+      {128, 1.1, {}},
+      {256, 1.1, {}},
+      {256, 2.1, {}},
+      {384, 1.25, {}},
+      {512, 1.1, {}},
+      {512, 1.5, {}},
+      {640, 1.2, {}},
+      {768, 1.25, {}},
+      {768, 2.5, {}},
+      {1024, 1.1, {}},
+      {1024, 1.5, {}},
+      {1024, 3.2, {}},
+      {256, 1.2, {WorkForm::uniform, {0.5, 1.5}, 1}},
+      {1024, 1.3, {WorkForm::uniform, {0.5, 1.5}, 2}},
+      {512, 1.5, {WorkForm::linear, {1.5, 0.5}}},
   };
   const Usage usage = inspect(kSpin.find("plain")).usage;
   const ChosenProfile chosen = choose_profile(identity_of(on.device()));
@@ -198,9 +198,8 @@ std::vector<Case> cases(const Planner& on) {
     const Prediction asked = predict(launch, usage, on.limits(), chosen, tasks);
     const auto advice = advise(launch, usage, on.limits(), chosen, work, asked);
     if (!advice) continue;
-    const std::string name =
-        fmt::format("{}x{}_{}", launch.block_threads, launch.grid_blocks,
-                    std::holds_alternative<EqualWork>(question.distribution) ? "equal" : "uneven");
+    const std::string name = fmt::format("{}x{}_{}", launch.block_threads, launch.grid_blocks,
+                                         question.distribution.form == WorkForm::equal ? "equal" : "uneven");
     cases.push_back(make_case(name, "asked", launch, work));
     cases.push_back(make_case(name, "advised", advice->launch, advice->work));
   }

@@ -45,7 +45,7 @@ Case make_reads(const Planner& on) {
 
 std::vector<Case> cases(const Planner& on) {
   std::vector<Case> cases;
-  const UniformWork uneven{0.5, 1.5, 1};
+  const Distribution uneven{WorkForm::uniform, {0.5, 1.5}};
   cases.push_back(make_case(on, 512, 3, "uniform", {.cycles = 100'000, .distribution = uneven}, true));
   for (const int block_threads : {64, 128, 256, 512, 768, 1024}) {
     for (const double waves : {1.1, 1.5, 2.1, 3.5}) {

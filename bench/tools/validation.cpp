@@ -49,13 +49,13 @@ Distribution draw_uneven(Draws& draws) {
   const auto seed = static_cast<std::uint64_t>(draws.whole(1, 1'000'000));
   switch (draws.whole(1, 4)) {
     case 1:
-      return UniformWork{0.5, 1.5, seed};
+      return {WorkForm::uniform, {0.5, 1.5}, seed};
     case 2:
-      return ExponentialWork{8, seed};
+      return {WorkForm::exponential, {8}, seed};
     case 3:
-      return LinearWork{0.2, 1.8};
+      return {WorkForm::linear, {0.2, 1.8}};
     default:
-      return BimodalWork{0.125, 4, seed};
+      return {WorkForm::bimodal, {0.125, 4}, seed};
   }
 }
 

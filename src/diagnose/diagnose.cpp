@@ -5,7 +5,6 @@
 #include <span>
 #include <string_view>
 #include <utility>
-#include <variant>
 
 #include <fmt/ranges.h>
 
@@ -107,7 +106,7 @@ void share_part(std::vector<Claim>& claims, Part part, double measured, Cause ot
 bool loses_places_to_tail_alone(const Situation& situation) {
   const std::optional<Work>& work = situation.facts.work;
   return work && !situation.facts.work_is_inferred && situation.has_tail() &&
-         std::holds_alternative<EqualWork>(work->distribution) && work->rates() == Rates{};
+         work->distribution.form == WorkForm::equal && work->rates() == Rates{};
 }
 
 /// Makes the claims agree with what was measured: none above its part, all together not above the loss. What

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include <fmt/core.h>
@@ -41,8 +40,10 @@ std::int64_t units_of(const Work& work, const Launch& launch) {
 Candidate with_same_total(Candidate candidate, const Launch& launch, const Work& work) {
   const double ratio =
       static_cast<double>(units_of(work, candidate.launch)) / static_cast<double>(units_of(work, launch));
-  if (auto* last = std::get_if<LastWork>(&candidate.work.distribution))
-    last->count = std::max<std::int64_t>(1, std::llround(ratio * static_cast<double>(last->count)));
+  if (candidate.work.distribution.form == WorkForm::last) {
+    double& count = candidate.work.distribution.values[0];
+    count = std::max(1.0, std::round(ratio * count));
+  }
   // Twice, since cycles of a unit are whole.
   for (int time = 0; time < 2; ++time) {
     candidate.work =
@@ -71,7 +72,7 @@ Candidate with_block_size(const Launch& launch, const Work& work, int block_thre
 /// The same work, of which every warp of the launch has the same share.
 Candidate with_even_warps(const Launch& launch, const Work& work) {
   Candidate candidate{launch, work};
-  candidate.work.distribution = EqualWork{};
+  candidate.work.distribution = {};
   return with_same_total(std::move(candidate), launch, work);
 }
 
@@ -109,7 +110,7 @@ std::vector<Candidate> candidates(const Launch& launch, const Usage& usage, cons
 }
 
 bool has_too_many_uneven_blocks(const Launch& launch, const Work& work) {
-  return !std::holds_alternative<EqualWork>(work.distribution) && launch.grid_blocks > kMostUnevenBlocks;
+  return work.distribution.form != WorkForm::equal && launch.grid_blocks > kMostUnevenBlocks;
 }
 
 }  // namespace
@@ -174,7 +175,7 @@ std::optional<Advice> advise(const Launch& launch, const Usage& usage, const Lim
 double total_cycles(const Work& work, const Launch& launch) {
   const std::int64_t units = units_of(work, launch);
   const double warps_per_unit = work.per_warp ? 1 : warps_of_block(launch.block_threads);
-  if (std::holds_alternative<EqualWork>(work.distribution))
+  if (work.distribution.form == WorkForm::equal)
     return static_cast<double>(units) * static_cast<double>(work.cycles_of(0, units)) * warps_per_unit;
   double cycles = 0;
   for (std::int64_t unit = 0; unit < units; ++unit)

@@ -25,7 +25,6 @@ constexpr double kMaxFactor = 1e6;
 constexpr double kMaxUnits = 1e12;
 constexpr Parameter kCycles{"CYCLES", 1, 1e12};
 constexpr Parameter kLockstep{"lockstep", 0, 1e12};
-constexpr std::uint64_t kDefaultSeed = 1;
 
 /// A named field with a number.
 struct NamedField {
@@ -40,64 +39,29 @@ constexpr NamedField kNamedFields[] = {
     {{"bytes", 0, 1e12}, &Work::bytes, ""},
     {{"poll", 0, 1e6}, &Work::poll_cycles_per_warp, ""}};
 
-/// One line of the grammar: a distribution's name, its parameters after CYCLES, whether it has a seed, and
-/// how it is made of them.
+/// One line of the grammar: a distribution's name, its parameters after CYCLES, and whether it has a seed.
 struct Form {
   std::string_view name;
   std::vector<Parameter> parameters;
   bool seeded;
-  Distribution (*make)(const std::array<double, 2>& values, std::uint64_t seed);
 };
 
-using Values = std::array<double, 2>;
-
-const std::array<Form, std::variant_size_v<Distribution>>& forms() {
-  static const std::array<Form, std::variant_size_v<Distribution>> all{{
-      {"equal", {}, false, [](const Values&, std::uint64_t) -> Distribution { return EqualWork{}; }},
-      {"linear",
-       {{"FIRST", 0, kMaxFactor}, {"LAST", 0, kMaxFactor}},
-       false,
-       [](const Values& v, std::uint64_t) -> Distribution {
-         return LinearWork{v[0], v[1]};
-       }},
-      {"uniform",
-       {{"LOW", 0, kMaxFactor}, {"HIGH", 0, kMaxFactor}},
-       true,
-       [](const Values& v, std::uint64_t seed) -> Distribution {
-         return UniformWork{v[0], v[1], seed};
-       }},
-      {"lognormal",
-       {{"SIGMA", 0, 4}},
-       true,
-       [](const Values& v, std::uint64_t seed) -> Distribution {
-         return LognormalWork{v[0], seed};
-       }},
-      {"exponential",
-       {{"MOST", 0, kMaxFactor}},
-       true,
-       [](const Values& v, std::uint64_t seed) -> Distribution {
-         return ExponentialWork{v[0], seed};
-       }},
-      {"bimodal",
-       {{"FRACTION", 0, 1}, {"FACTOR", 0, kMaxFactor}},
-       true,
-       [](const Values& v, std::uint64_t seed) -> Distribution {
-         return BimodalWork{v[0], v[1], seed};
-       }},
-      {"every",
-       {{"N", 1, kMaxUnits, true}, {"FACTOR", 0, kMaxFactor}},
-       false,
-       [](const Values& v, std::uint64_t) -> Distribution {
-         return EveryWork{static_cast<std::int64_t>(v[0]), v[1]};
-       }},
-      {"last",
-       {{"COUNT", 0, kMaxUnits, true}, {"FACTOR", 0, kMaxFactor}},
-       false,
-       [](const Values& v, std::uint64_t) -> Distribution {
-         return LastWork{static_cast<std::int64_t>(v[0]), v[1]};
-       }},
-  }};
+/// In the order of WorkForm.
+const std::array<Form, 8>& forms() {
+  static const std::array<Form, 8> all{
+      {{"equal", {}, false},
+       {"linear", {{"FIRST", 0, kMaxFactor}, {"LAST", 0, kMaxFactor}}, false},
+       {"uniform", {{"LOW", 0, kMaxFactor}, {"HIGH", 0, kMaxFactor}}, true},
+       {"lognormal", {{"SIGMA", 0, 4}}, true},
+       {"exponential", {{"MOST", 0, kMaxFactor}}, true},
+       {"bimodal", {{"FRACTION", 0, 1}, {"FACTOR", 0, kMaxFactor}}, true},
+       {"every", {{"N", 1, kMaxUnits, true}, {"FACTOR", 0, kMaxFactor}}, false},
+       {"last", {{"COUNT", 0, kMaxUnits, true}, {"FACTOR", 0, kMaxFactor}}, false}}};
   return all;
+}
+
+const Form& form_of(const Work& work) {
+  return forms()[static_cast<std::size_t>(work.distribution.form)];
 }
 
 /// "uniform:CYCLES:LOW:HIGH:seed=N"
@@ -128,14 +92,14 @@ class Parser {
     split(begin);
     const Form& form = find_form();
     work.cycles = number(next(form, kCycles), kCycles);
-    Values values{};
+    work.distribution.form = static_cast<WorkForm>(&form - forms().data());
+    std::array<double, 2>& values = work.distribution.values;
     for (std::size_t i = 0; i < form.parameters.size(); ++i) {
       const Field field = next(form, form.parameters[i]);
       values[i] = number(field, form.parameters[i]);
       if (form.name == "uniform" && i == 1 && values[1] < values[0]) fail(field, "HIGH is below LOW");
     }
-    const std::uint64_t seed = named_fields(form, work);
-    work.distribution = form.make(values, seed);
+    named_fields(form, work);
     return work;
   }
 
@@ -186,9 +150,8 @@ class Parser {
     return *value;
   }
 
-  /// Reads `seed=` and the other named fields, each at most once, in any order; gives the seed.
-  std::uint64_t named_fields(const Form& form, Work& work) {
-    std::uint64_t seed = kDefaultSeed;
+  /// Reads `seed=` and the other named fields, each at most once, in any order.
+  void named_fields(const Form& form, Work& work) {
     Field lockstep{};
     std::set<std::string_view> seen;
     for (; next_ < fields_.size(); ++next_) {
@@ -201,7 +164,7 @@ class Parser {
       const auto* const field =
           std::ranges::find(kNamedFields, name, [](const NamedField& each) { return each.parameter.name; });
       if (name == "seed" && form.seeded) {
-        seed = whole_64_bits(value);
+        work.distribution.seed = whole_64_bits(value);
       } else if (name == "lockstep") {
         work.lockstep_cycles = number(value, kLockstep);
         lockstep = value;
@@ -218,7 +181,6 @@ class Parser {
            "only warps that can issue in almost every cycle stay in lockstep: issue must be above 0 and no "
            "less than pipe; leave lockstep out where it is less");
     }
-    return seed;
   }
 
   [[noreturn]] void fail_unknown(const Field& field, const Form& form) const {
@@ -231,13 +193,6 @@ class Parser {
   std::vector<Field> fields_;
   std::size_t next_ = 0;
 };
-
-template <class... Functions>
-struct Overloaded : Functions... {
-  using Functions::operator()...;
-};
-template <class... Functions>
-Overloaded(Functions...) -> Overloaded<Functions...>;  // which Clang before 17 does not deduce by itself
 
 /// cycles x factor as a whole number.
 std::int64_t whole(double amount) {
@@ -261,40 +216,33 @@ std::int64_t parse_cycles(std::string_view text, std::string_view source, std::s
 }  // namespace
 
 double Work::factor_of(std::int64_t index, std::int64_t count) const {
-  const auto draw = static_cast<std::uint64_t>(index);
-  return std::visit(
-      Overloaded{
-          [](const EqualWork&) { return 1.0; },
-          [&](const LinearWork& work) {
-            if (count <= 1) return work.first;
-            return work.first +
-                   (work.last - work.first) * (static_cast<double>(index) / static_cast<double>(count - 1));
-          },
-          [&](const UniformWork& work) {
-            return work.low + (work.high - work.low) * unit_interval(random_bits(work.seed, draw));
-          },
-          [&](const LognormalWork& work) {
-            return portable_exp(work.sigma * random_normal(work.seed, draw) - work.sigma * work.sigma / 2);
-          },
-          [&](const ExponentialWork& work) {
-            return std::min(-portable_log(unit_interval(random_bits(work.seed, draw))), work.most);
-          },
-          [&](const BimodalWork& work) {
-            return unit_interval(random_bits(work.seed, draw)) < work.fraction ? work.factor : 1.0;
-          },
-          [&](const EveryWork& work) { return index % work.period == 0 ? work.factor : 1.0; },
-          [&](const LastWork& work) { return count - index <= work.count ? work.factor : 1.0; },
-      },
-      distribution);
+  const auto [first, second] = distribution.values;
+  const auto bits = [&] { return random_bits(distribution.seed, static_cast<std::uint64_t>(index)); };
+  switch (distribution.form) {
+    case WorkForm::equal:
+      break;
+    case WorkForm::linear:
+      if (count <= 1) return first;
+      return first + (second - first) * (static_cast<double>(index) / static_cast<double>(count - 1));
+    case WorkForm::uniform:
+      return first + (second - first) * unit_interval(bits());
+    case WorkForm::lognormal:
+      return portable_exp(first * random_normal(distribution.seed, static_cast<std::uint64_t>(index)) -
+                          first * first / 2);
+    case WorkForm::exponential:
+      return std::min(-portable_log(unit_interval(bits())), first);
+    case WorkForm::bimodal:
+      return unit_interval(bits()) < first ? second : 1.0;
+    case WorkForm::every:
+      return index % static_cast<std::int64_t>(first) == 0 ? second : 1.0;
+    case WorkForm::last:
+      return count - index <= static_cast<std::int64_t>(first) ? second : 1.0;
+  }
+  return 1;
 }
 
 std::optional<std::uint64_t> Work::seed() const {
-  return std::visit(
-      [](const auto& of_work) -> std::optional<std::uint64_t> {
-        if constexpr (requires { of_work.seed; }) return of_work.seed;
-        return std::nullopt;
-      },
-      distribution);
+  return form_of(*this).seeded ? std::optional(distribution.seed) : std::nullopt;
 }
 
 Work Work::scaled(double factor) const {
@@ -317,20 +265,11 @@ std::int64_t Work::cycles_of_warp(std::int64_t block, int warp, std::int64_t gri
 }
 
 std::string to_string(const Work& work) {
-  const std::string parameters = std::visit(
-      Overloaded{
-          [](const EqualWork&) { return std::string(); },
-          [](const LinearWork& w) { return fmt::format(":{}:{}", w.first, w.last); },
-          [](const UniformWork& w) { return fmt::format(":{}:{}:seed={}", w.low, w.high, w.seed); },
-          [](const LognormalWork& w) { return fmt::format(":{}:seed={}", w.sigma, w.seed); },
-          [](const ExponentialWork& w) { return fmt::format(":{}:seed={}", w.most, w.seed); },
-          [](const BimodalWork& w) { return fmt::format(":{}:{}:seed={}", w.fraction, w.factor, w.seed); },
-          [](const EveryWork& w) { return fmt::format(":{}:{}", w.period, w.factor); },
-          [](const LastWork& w) { return fmt::format(":{}:{}", w.count, w.factor); },
-      },
-      work.distribution);
-  std::string text = fmt::format("{}{}:{}{}", work.per_warp ? "warp/" : "",
-                                 forms()[work.distribution.index()].name, work.cycles, parameters);
+  const Form& form = form_of(work);
+  std::string text = fmt::format("{}{}:{}", work.per_warp ? "warp/" : "", form.name, work.cycles);
+  for (std::size_t i = 0; i < form.parameters.size(); ++i)
+    text += fmt::format(":{}", work.distribution.values[i]);
+  if (form.seeded) text += fmt::format(":seed={}", work.distribution.seed);
   if (work.issue_slots > 0) text += fmt::format(":issue={}", work.issue_slots);
   if (work.pipe_cycles > 0) text += fmt::format(":pipe={}", work.pipe_cycles);
   if (work.bytes > 0) text += fmt::format(":bytes={}", work.bytes);
@@ -405,7 +344,7 @@ Tasks::Tasks(const Work& work, std::int64_t grid_blocks, int warps_per_block)
       rates_(work.rates()),
       lockstep_cycles_(work.lockstep_cycles),
       poll_cycles_per_warp_(work.poll_cycles_per_warp) {
-  if (std::holds_alternative<EqualWork>(work.distribution)) everywhere_ = unit_cycles(0);
+  if (work.distribution.form == WorkForm::equal) everywhere_ = unit_cycles(0);
 }
 
 Tasks::Tasks(Durations durations, std::int64_t grid_blocks, int warps_per_block)
@@ -479,12 +418,6 @@ Tasks Tasks::alone() const {
 Tasks Tasks::stretched(double factor) const {
   Tasks tasks = *this;
   tasks.stretch_ *= factor;
-  return tasks;
-}
-
-Tasks Tasks::first_blocks(std::int64_t grid_blocks) const {
-  Tasks tasks = *this;
-  tasks.grid_blocks_ = std::min(grid_blocks, grid_blocks_);
   return tasks;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -44,64 +45,34 @@ namespace occbench {
 // Issue, pipe and bytes are for a factor of 1 and grow with it, as the cycles do; the others are the same for
 // all units. `equal:80000:issue=20000` is a chain of 20,000 dependent instructions of 4 cycles each.
 
-struct EqualWork {
-  bool operator==(const EqualWork&) const = default;
-};
-struct LinearWork {
-  double first, last;
-  bool operator==(const LinearWork&) const = default;
-};
-struct UniformWork {
-  double low, high;
-  std::uint64_t seed;
-  bool operator==(const UniformWork&) const = default;
-};
-struct LognormalWork {
-  double sigma;
-  std::uint64_t seed;
-  bool operator==(const LognormalWork&) const = default;
-};
-struct ExponentialWork {
-  double most;
-  std::uint64_t seed;
-  bool operator==(const ExponentialWork&) const = default;
-};
-struct BimodalWork {
-  double fraction, factor;
-  std::uint64_t seed;
-  bool operator==(const BimodalWork&) const = default;
-};
-struct EveryWork {
-  std::int64_t period;
-  double factor;
-  bool operator==(const EveryWork&) const = default;
-};
-struct LastWork {
-  std::int64_t count;
-  double factor;
-  bool operator==(const LastWork&) const = default;
-};
+/// The forms of a distribution, by their names in the string.
+enum class WorkForm { equal, linear, uniform, lognormal, exponential, bimodal, every, last };
 
-using Distribution = std::variant<EqualWork, LinearWork, UniformWork, LognormalWork, ExponentialWork,
-                                  BimodalWork, EveryWork, LastWork>;
+/// The factor of each unit.
+struct Distribution {
+  WorkForm form = WorkForm::equal;
+  std::array<double, 2> values{};  ///< those between CYCLES and the seed: FIRST and LAST of `linear`
+  std::uint64_t seed = 1;          ///< of a form that is drawn
+  bool operator==(const Distribution&) const = default;
+};
 
 /// No unit takes longer than this, whatever its factor.
 inline constexpr double kMaxUnitCycles = 1e15;
 
 /// What each block or warp of a launch has to do.
 struct Work {
-  double cycles = 1;          ///< cycles of a unit whose factor is 1, from 1 to 1e12
-  Distribution distribution;  ///< the factor of each unit
-  bool per_warp = false;      ///< a unit is a warp, not a block
-  double issue_slots = 0;     ///< instructions that each warp of a unit whose factor is 1 issues, 0 to cycles
-  double pipe_cycles = 0;     ///< for which each of them keeps the busiest pipe busy, 0 to cycles
-  double bytes = 0;           ///< bytes that each warp of a unit whose factor is 1 moves, 0 to 1e12
+  double cycles = 1;               ///< cycles of a unit whose factor is 1, from 1 to 1e12
+  Distribution distribution = {};  ///< the factor of each unit
+  bool per_warp = false;           ///< a unit is a warp, not a block
+  double issue_slots = 0;  ///< instructions that each warp of a unit whose factor is 1 issues, 0 to cycles
+  double pipe_cycles = 0;  ///< for which each of them keeps the busiest pipe busy, 0 to cycles
+  double bytes = 0;        ///< bytes that each warp of a unit whose factor is 1 moves, 0 to 1e12
   /// For how long warps that always issue stay in lockstep, 0 to 1e12; empty = not known.
   std::optional<double> lockstep_cycles = std::nullopt;
   double poll_cycles_per_warp = 0;  ///< Workload::poll_cycles_per_warp, 0 to 1e6
 
   static Work equal(double cycles) {
-    return {.cycles = cycles, .distribution = EqualWork{}};
+    return {.cycles = cycles};
   }
 
   /// Factor of unit `index` of `count`, at least 0. Depends on nothing but its arguments, and is the same on
@@ -216,8 +187,6 @@ class Tasks final : public Workload {
   Tasks alone() const;
   /// The same launch if everything took `factor` times as long.
   Tasks stretched(double factor) const;
-  /// The first `grid_blocks` blocks of it.
-  Tasks first_blocks(std::int64_t grid_blocks) const;
 
  private:
   double unit_cycles(std::int64_t unit) const;

@@ -338,7 +338,8 @@ TEST_F(FirstGpcOnAGpu, OnceSetItIsTheGpcOfSm0WhateverTailCameBefore) {
   const int wanted = place_of_sm_0();
   int elsewhere = 0;
   for (std::uint64_t draw = 1; draw <= 20; ++draw) {
-    launch_and_wait(hold(1024, 1.4, {.cycles = 20'000, .distribution = UniformWork{0.5, 1.5, draw}}));
+    launch_and_wait(
+        hold(1024, 1.4, {.cycles = 20'000, .distribution = {WorkForm::uniform, {0.5, 1.5}, draw}}));
     elsewhere += place_of_sm_0() != wanted ? 1 : 0;
     set_turn();
     EXPECT_EQ(place_of_sm_0(), wanted) << draw;

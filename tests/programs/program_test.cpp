@@ -188,7 +188,7 @@ TEST(ObservedCase, IsPredictedFromCyclesAndSaysSo) {
   infer_and_predict(record);
   EXPECT_EQ(record.identity.work_source, "inferred from cycles");
   ASSERT_TRUE(record.prediction);
-  EXPECT_TRUE(std::holds_alternative<EqualWork>(record.identity.work->distribution));
+  EXPECT_TRUE(record.identity.work->distribution.form == WorkForm::equal);
   EXPECT_LE(record.prediction->predicted_pct, 75);
   EXPECT_GE(record.prediction->predicted_pct, 70);
 }
