@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <stdexcept>
 #include <vector>
 
 #include <fmt/core.h>
@@ -60,38 +59,6 @@ constexpr std::int64_t kManyWaves = 1000;
 
 const KindText& text_of(WorkKind kind) {
   return kKinds[static_cast<std::size_t>(kind)];
-}
-
-/// The cells of one line, and takes it off the text.
-std::vector<std::string_view> next_cells(std::string_view& text) {
-  std::string_view line = text.substr(0, text.find('\n'));
-  text.remove_prefix(std::min(text.size(), line.size() + 1));
-  return line.empty() ? std::vector<std::string_view>() : split(line, ',');
-}
-
-double share(std::string_view pct) {
-  if (const auto value = read_number<double>(pct)) return *value / 100;
-  throw std::logic_error(fmt::format("interval_margins.csv: '{}' is no number", pct));
-}
-
-using Table = std::array<KindMargins, kWorkKinds>;
-
-/// Columns: kind, launches, below_pct, above_pct, elapsed_below_pct, elapsed_above_pct.
-Table parse_margins(std::string_view text) {
-  Table table;
-  std::size_t found = 0;
-  next_cells(text);
-  while (!text.empty()) {
-    const std::vector<std::string_view> cells = next_cells(text);
-    const auto kind = std::ranges::find(kKinds, cells.front(), &KindText::name);
-    if (cells.size() != 6 || kind == kKinds.end())
-      throw std::logic_error(fmt::format("interval_margins.csv: line of '{}' is malformed", cells.front()));
-    table[static_cast<std::size_t>(kind->kind)] = {.achieved = {share(cells[2]), share(cells[3])},
-                                                   .elapsed = {share(cells[4]), share(cells[5])}};
-    ++found;
-  }
-  if (found != kKinds.size()) throw std::logic_error("interval_margins.csv lacks a kind of work");
-  return table;
 }
 
 struct Ends {
@@ -187,8 +154,8 @@ WorkKind kind_of(const Launch& launch, const Usage& usage, const Occupancy& occu
 }
 
 const KindMargins& margins_of(WorkKind kind) {
-  static const Table table = parse_margins(kIntervalMargins);
-  return table[static_cast<std::size_t>(kind)];
+  static_assert(std::size(kMargins) == kWorkKinds);
+  return std::ranges::find(kMargins, kind, &std::pair<WorkKind, KindMargins>::first)->second;
 }
 
 Intervals intervals_of(const RunRanges& simulations, const KindMargins& margins, double block_cycles,
