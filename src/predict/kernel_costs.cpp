@@ -1,6 +1,5 @@
 #include "predict/kernel_costs.hpp"
 
-#include <array>
 #include <stdexcept>
 
 #include <fmt/core.h>
@@ -8,48 +7,45 @@
 namespace occbench {
 namespace {
 
-constexpr std::string_view kGuide = "CUDA C++ Programming Guide, multiprocessor level, from 7.0 on";
-constexpr std::string_view kNominal = "nominal; the prediction does not depend on it";
-constexpr std::string_view kRound =
-    "nominal, a round number between the generations; all blocks take equally long, so occupancy hardly "
-    "depends on it";
-constexpr std::string_view kSass = "counted in the machine code for sm_90";
-constexpr std::string_view kH200 = "latency_hiding with one block per SM on an H200";
-constexpr std::string_view kReading =
-    "explains what 16 warps per sub-partition of 400,000 instructions read on an H200 (70.70 and 80.73 %); "
-    "occbench predict --achieved finds it";
-
 struct KernelCost {
   std::string_view kernel;
   std::string_view cost;
   double value;
-  std::string_view source;
 };
 
-// clang-format off
-constexpr std::array kCosts{
-    KernelCost{"fma_chains", "fma_cycles", 4, kGuide},
-    KernelCost{"fma_chains", "exponential_cycles", 17, kNominal},
-    KernelCost{"fma_chains", "xu_lanes", 16, "CUDA C++ Programming Guide, arithmetic throughput: lanes per SM"},
-    KernelCost{"fma_chains", "loop_slots", 4, kSass},
-    KernelCost{"fma_chains", "lockstep_cycles_of_4", 126'000, kReading},
-    KernelCost{"fma_chains", "lockstep_cycles_of_8", 219'000, kReading},
-    KernelCost{"multiply_add", "fma_cycles", 4, kGuide},
-    KernelCost{"multiply_add", "l2_load_cycles", 285, "nominal: 200 to 300, by the distance to the L2 slice"},
-    KernelCost{"multiply_add", "slots_per_load", 4, kSass},
-    KernelCost{"multiply_add", "slots_per_round", 3, kSass},
-    KernelCost{"multiply_add", "slots_once", 20, kSass},
-    KernelCost{"grid_barrier", "cycles_per_round", 2000, kRound},
-    KernelCost{"pointer_chase", "l1_load_cycles", 35, kRound},
-    KernelCost{"pointer_chase", "l2_load_cycles", 270, kRound},
-    KernelCost{"pointer_chase", "memory_load_cycles", 800, kRound},
-    KernelCost{"reductions", "additions_per_cycle", 0.27, "0.25 to 0.29 floats added to one address on an H200 and an H100 (experiment reductions)"},
-    KernelCost{"reads", "read_cycles", 725, kH200},
-    KernelCost{"reads", "cycles_per_doubling", 75, "708, 773, 864, 976 cycles for 1, 2, 4, 8 loads there, slots included"},
-    KernelCost{"reads", "slots_per_load", 3, kSass},
-    KernelCost{"reads", "slots_per_wait", 6, kSass},
+// Sources:
+//   guide    CUDA C++ Programming Guide, multiprocessor level, from 7.0 on
+//   lanes    the same, arithmetic throughput: lanes per SM
+//   nominal  the prediction does not depend on it
+//   round    a round number between the generations; all blocks take equally long, so occupancy hardly depends on it
+//   code     counted in the machine code for sm_90
+//   H200     latency_hiding with one block per SM on an H200
+//   reading  explains what 16 warps per sub-partition of 400,000 instructions read on an H200 (70.70 and 80.73 %); occbench
+//            predict --achieved finds it
+constexpr KernelCost kCosts[] = {
+    {"fma_chains", "fma_cycles", 4},                  // guide
+    {"fma_chains", "exponential_cycles", 17},         // nominal
+    {"fma_chains", "xu_lanes", 16},                   // lanes
+    {"fma_chains", "loop_slots", 4},                  // code
+    {"fma_chains", "lockstep_cycles_of_4", 126'000},  // reading
+    {"fma_chains", "lockstep_cycles_of_8", 219'000},  // reading
+    {"multiply_add", "fma_cycles", 4},                // guide
+    {"multiply_add", "l2_load_cycles", 285},          // nominal: 200 to 300, by the distance to the L2 slice
+    {"multiply_add", "slots_per_load", 4},            // code
+    {"multiply_add", "slots_per_round", 3},           // code
+    {"multiply_add", "slots_once", 20},               // code
+    {"grid_barrier", "cycles_per_round", 2000},       // round
+    {"pointer_chase", "l1_load_cycles", 35},          // round
+    {"pointer_chase", "l2_load_cycles", 270},         // round
+    {"pointer_chase", "memory_load_cycles", 800},     // round
+    {"reductions", "additions_per_cycle",
+     0.27},                         // 0.25 to 0.29 floats, on an H200 and an H100 (experiment reductions)
+    {"reads", "read_cycles", 725},  // H200
+    {"reads", "cycles_per_doubling",
+     75},                            // 708, 773, 864, 976 cycles for 1, 2, 4, 8 loads there, slots included
+    {"reads", "slots_per_load", 3},  // code
+    {"reads", "slots_per_wait", 6},  // code
 };
-// clang-format on
 
 }  // namespace
 

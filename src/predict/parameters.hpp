@@ -24,22 +24,20 @@ enum class MattersTo {
   memory,            ///< warps read or write device memory
 };
 
-/// One parameter of a device: all that is known of it in one place. Reading and writing profiles, defaults,
+/// One parameter of a device; DeviceParameters says what it means. Reading and writing profiles, defaults,
 /// calibration, the ablation and the range of a generic prediction follow from this table.
 struct Parameter {
   std::string_view name;  ///< as in a profile
   double DeviceParameters::*value;
-  std::string_view meaning;
   double typical;  ///< an H200's, rounded: where a fit starts, and what a GPU has that nobody measured
   std::optional<double> off =
       {};                  ///< switches its rule off; empty if it has none: part of another rule, or certain
-  double least_elsewhere;  ///< on a GPU that nobody measured, as `source` allows
+  double least_elsewhere;  ///< on a GPU that nobody measured, as the table says
   double most_elsewhere;   ///< likewise
   double least_allowed = 0;   ///< in a profile
   double most_allowed = 1e6;  ///< likewise; of cycles, if nothing else is said
   FittedTo fitted_to = FittedTo::nothing;
   MattersTo matters_to = MattersTo::every_launch;
-  std::string_view source;  ///< of the typical value and of what may be elsewhere
 };
 
 /// Every parameter, in the order of a profile.
