@@ -194,7 +194,7 @@ Intervals intervals_of(const Launch& launch, const Usage& usage, const Limits& l
 Prediction predict(const Launch& launch, const Usage& usage, const Limits& limits,
                    const ChosenProfile& chosen, const Tasks& tasks, const Chance& chance, WorkOrigin origin) {
   require_simulable(limits, tasks);
-  Simulations simulations = simulate_often(launch, usage, limits, chosen, tasks, chance);
+  const Simulations simulations = simulate_often(launch, usage, limits, chosen, tasks, chance);
   const Occupancy occupancy = theoretical_occupancy(limits, launch, usage);
   Prediction prediction;
   prediction.device_profile = chosen.profile.name;
@@ -202,17 +202,13 @@ Prediction predict(const Launch& launch, const Usage& usage, const Limits& limit
   prediction.theoretical_pct = occupancy.theoretical_pct;
   prediction.predicted_pct = simulations.achieved.middle;
   prediction.predicted_elapsed_pct = simulations.elapsed.middle;
-  prediction.cycles_active_min = simulations.cycles_active_min;
-  prediction.cycles_active_mean = simulations.cycles_active_mean;
-  prediction.cycles_active_max = simulations.cycles_active_max;
-  prediction.resident_blocks = simulations.resident_blocks;
+  static_cast<SimulatedReadings&>(prediction) = simulations;
   prediction.losses =
       find_losses(Runs(launch, usage, limits, chosen.profile, chance_of(chosen, limits, tasks, chance)),
                   tasks, prediction.theoretical_pct, prediction.predicted_pct,
                   full_wave_blocks(occupancy, chosen.profile.sm_count()),
                   full_wave_of_clusters(occupancy, launch.cluster_blocks, chosen.profile.sm_count(),
                                         chosen.profile.model.topology.sms_per_gpc()));
-  prediction.timeline = std::move(simulations.timeline);
   const Intervals intervals = intervals_of(launch, usage, limits, chosen, tasks, simulations, origin);
   prediction.interval = intervals.achieved;
   prediction.elapsed_interval = intervals.elapsed;

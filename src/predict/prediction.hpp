@@ -34,7 +34,7 @@ struct Losses {
 /// Expected values of the counters: medians over simulations that differ in what chance decides (how ties fall,
 /// which GPC begins, for how long warps stay in lockstep), and where nobody has traced the GPU's clocks also in
 /// these. Nothing that was measured of the launch is in them.
-struct Prediction {
+struct Prediction : SimulatedReadings {
   std::string device_profile;
   std::optional<ProfileQuality> profile_quality;  ///< empty where the profile's GPU is not known
   double theoretical_pct = 0;
@@ -42,22 +42,12 @@ struct Prediction {
   Interval interval;  ///< that holds the counter of nine in ten launches (interval.hpp)
   double predicted_elapsed_pct = 0;
   Interval elapsed_interval;
-  double cycles_active_min = 0;
-  double cycles_active_mean = 0;
-  double cycles_active_max = 0;
-  double resident_blocks = 0;  ///< blocks resident on an SM, mean over its active cycles
   Losses losses;
-  Timeline timeline;  ///< of the run in the middle
 };
 
-/// What simulations of a launch have in common, and by how much they differ.
-struct Simulations : RunRanges {
-  double cycles_active_min = 0;  ///< medians, as below
-  double cycles_active_mean = 0;
-  double cycles_active_max = 0;
-  double resident_blocks = 0;
-  Timeline timeline;  ///< of the run in the middle
-};
+/// What simulations of a launch have in common, as medians and the timeline of the run in the middle, and by how much they
+/// differ.
+struct Simulations : RunRanges, SimulatedReadings {};
 
 /// Simulations that a figure is the median of, an odd number: in large grids chance matters less, and fewer are made.
 std::int64_t runs_of(const Tasks& tasks, const Chance& chance);

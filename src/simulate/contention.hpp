@@ -132,9 +132,6 @@ class MemoryContention {
   double clock() const {
     return clock_;
   }
-  double time() const {
-    return time_;
-  }
 
   /// The time at which the clock shows `clock`, if demand stays as it is.
   double time_at(double clock) const;

@@ -100,7 +100,9 @@ SmRules::SmRules(const DeviceParameters& parameters, const Limits& limits, const
 
 Sm::Launched Sm::launch(double now, const SmRules& rules) {
   ++resident_blocks_;
-  return {blocks_started_++, launching_.begin(now, rules.block_launch_cycles)};
+  const double start = std::max(now, launches_from_);
+  launches_from_ = start + rules.block_launch_cycles;
+  return {blocks_started_++, start};
 }
 
 void TimelineBuilder::change(double when, double warps) {

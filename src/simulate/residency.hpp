@@ -64,23 +64,6 @@ class ActiveCycles {
   double until_ = 0;
 };
 
-/// Does one thing at a time, in the order of the calls: what comes while it is busy waits.
-class OneAtATime {
- public:
-  /// @param free_at  it begins nothing before
-  explicit OneAtATime(double free_at) : free_at_(free_at) {}
-
-  /// What comes at `now` keeps it busy for so many cycles. @return when it begins, `now` or later
-  double begin(double now, double cycles) {
-    const double begin = std::max(now, free_at_);
-    free_at_ = begin + cycles;
-    return begin;
-  }
-
- private:
-  double free_at_;
-};
-
 /// What tells SMs of one device apart, in one launch.
 struct SmTraits {
   double first_start = 0;                 ///< when it can start its first block
@@ -92,7 +75,7 @@ struct SmTraits {
 /// One SM: when it launches blocks, how long it is active.
 class Sm {
  public:
-  explicit Sm(const SmTraits& traits) : traits_(traits), launching_(traits.first_start) {}
+  explicit Sm(const SmTraits& traits) : traits_(traits), launches_from_(traits.first_start) {}
 
   const SmTraits& traits() const {
     return traits_;
@@ -119,7 +102,7 @@ class Sm {
 
  private:
   SmTraits traits_;
-  OneAtATime launching_;
+  double launches_from_;  ///< it launches one block after another: none before
   int blocks_started_ = 0;
   int resident_blocks_ = 0;  ///< until release()
 };
@@ -129,15 +112,18 @@ class Sm {
 /// @param stretch  Workload::stretch()
 std::vector<Sm> sms_of(const DeviceModel& device, const FirstWave& wave, const Draws& draws, double stretch);
 
-/// Expected values of a launch's counters. Each SM counts cycles of its own clock.
-struct Simulation {
-  double achieved_pct = 0;        ///< resident warps over the SM's maximum, in cycles in which the SM had any
-  double elapsed_pct = 0;         ///< the same over all SMs and the longest SM's active cycles
+/// Expected values of a launch's counters beside its occupancy. Each SM counts cycles of its own clock.
+struct SimulatedReadings {
   double cycles_active_min = 0;   ///< active cycles of the SM that had fewest
   double cycles_active_mean = 0;  ///< over all SMs
   double cycles_active_max = 0;
   double resident_blocks = 0;  ///< blocks resident on an SM, mean over its active cycles
   Timeline timeline;
+};
+
+struct Simulation : SimulatedReadings {
+  double achieved_pct = 0;  ///< resident warps over the SM's maximum, in cycles in which the SM had any
+  double elapsed_pct = 0;   ///< the same over all SMs and the longest SM's active cycles
 };
 
 /// Equal blocks repeat wave after wave: beyond some 262,000 of them, and 16 waves, waves are not simulated.

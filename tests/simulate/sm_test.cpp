@@ -49,11 +49,12 @@ TEST(Sm, ActiveCyclesCountWhatOverlapsOnce) {
   EXPECT_EQ(active.total(), 30);
 }
 
-TEST(OneAtATime, WhatComesWhileItIsBusyWaits) {
-  OneAtATime one(50);
-  EXPECT_EQ(one.begin(0, 10), 50) << "it is not free before";
-  EXPECT_EQ(one.begin(55, 10), 60);
-  EXPECT_EQ(one.begin(100, 10), 100);
+TEST(Sm, BeginsWithItsFirstStart) {
+  const SmRules rules = rules_of({.block_launch_cycles = 10}, 256);
+  Sm sm({.first_start = 50});
+  EXPECT_EQ(sm.launch(0, rules).start, 50) << "it begins no earlier";
+  EXPECT_EQ(sm.launch(55, rules).start, 60);
+  EXPECT_EQ(sm.launch(100, rules).start, 100);
 }
 
 TEST(Sms, TakeTheirPartOfTheFirstWave) {
