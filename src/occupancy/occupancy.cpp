@@ -21,35 +21,26 @@ constexpr bool within(std::int64_t value, std::int64_t low, std::int64_t high) {
   return (low <= value) & (value <= high);
 }
 
-// One branch for all: the answer is nearly always yes.
-bool can_be_asked_for(const Limits& limits, const Launch& launch, const Usage& usage) {
-  return within(launch.block_threads, 1, limits.max_threads_per_block) &
-         within(usage.registers_per_thread, 0, limits.max_registers_per_thread) &
-         within(usage.static_shared_bytes, 0, kMaxAskedBytes) &
-         within(launch.dynamic_shared_bytes, 0, kMaxAskedBytes) &
-         within(launch.carveout_pct.value_or(0), 0, 100) & within(usage.barriers, 0, kMaxBarriersPerBlock) &
-         within(launch.cluster_blocks, 1, limits.max_cluster_blocks);
-}
-
-[[noreturn, gnu::cold, gnu::noinline]] void refuse(const Limits& limits, const Launch& launch,
-                                                   const Usage& usage) {
-  const auto check = [](std::string_view what, std::int64_t value, std::int64_t low, std::int64_t high,
-                        std::string_view of) {
-    if (within(value, low, high)) return;
-    throw InputError("{} = {} is out of range: {} allows {} to {}", what, value, of, low, high);
+/// @throws InputError for what no launch can ask for
+void require_askable(const Limits& limits, const Launch& launch, const Usage& usage) {
+  const auto capability = [&] { return "compute capability " + to_string(limits.compute_capability); };
+  const auto check = [&](std::string_view what, std::int64_t value, std::int64_t low, std::int64_t high,
+                         std::string_view of) {
+    if (low <= value && value <= high) [[likely]]
+      return;
+    throw InputError("{} = {} is out of range: {} allows {} to {}", what, value,
+                     of.empty() ? capability() : std::string(of), low, high);
   };
-  const std::string capability = "compute capability " + to_string(limits.compute_capability);
-  check("block_threads", launch.block_threads, 1, limits.max_threads_per_block, capability);
-  check("registers_per_thread", usage.registers_per_thread, 0, limits.max_registers_per_thread, capability);
+  check("block_threads", launch.block_threads, 1, limits.max_threads_per_block, "");
+  check("registers_per_thread", usage.registers_per_thread, 0, limits.max_registers_per_thread, "");
   check("static_shared_bytes", usage.static_shared_bytes, 0, kMaxAskedBytes, "CUDA");
   check("dynamic_shared_bytes", launch.dynamic_shared_bytes, 0, kMaxAskedBytes, "CUDA");
   check("carveout_pct", launch.carveout_pct.value_or(0), 0, 100, "a percentage");
   check("barriers", usage.barriers, 0, kMaxBarriersPerBlock, "CUDA");
   if (launch.cluster_blocks > 1 && limits.max_cluster_blocks == 1)
     throw InputError("cluster_blocks = {} is out of range: {} has no clusters", launch.cluster_blocks,
-                     capability);
-  check("cluster_blocks", launch.cluster_blocks, 1, limits.max_cluster_blocks, capability);
-  throw std::logic_error("refuse() called for input that can be asked for");
+                     capability());
+  check("cluster_blocks", launch.cluster_blocks, 1, limits.max_cluster_blocks, "");
 }
 
 int register_block_limit(const Limits& limits, const RegisterDemand& demand, int warps_per_block) {
@@ -116,8 +107,7 @@ int BlockLimits::of(Limiter limiter) const {
 }
 
 Occupancy theoretical_occupancy(const Limits& limits, const Launch& launch, const Usage& usage) {
-  if (!can_be_asked_for(limits, launch, usage)) [[unlikely]]
-    refuse(limits, launch, usage);
+  require_askable(limits, launch, usage);
 
   Occupancy occupancy;
   const int warps_per_block =
