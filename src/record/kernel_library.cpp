@@ -1,6 +1,6 @@
 #include "record/kernel_library.hpp"
 
-#include <string>
+#include <algorithm>
 
 namespace occbench {
 namespace {
@@ -98,34 +98,41 @@ constexpr LibraryPattern kPatterns[] = {
     {"stream_executor::", "", &kXla},
 };
 
-constexpr std::string_view kUnnamedNamespace = "(anonymous namespace)";
-
-/// The function's name with namespaces, without return type, template arguments and parameters.
-std::string qualified_name(std::string_view kernel) {
-  std::string name;
-  int depth = 0;
-  for (std::size_t i = 0; i < kernel.size(); ++i) {
-    if (kernel.substr(i).starts_with(kUnnamedNamespace)) {
-      if (depth == 0) name += kUnnamedNamespace;
-      i += kUnnamedNamespace.size() - 1;
-    } else if (kernel[i] == '<' || kernel[i] == '(') {
-      if (kernel[i] == '(' && depth == 0) break;
-      ++depth;
-    } else if (kernel[i] == '>' || kernel[i] == ')') {
-      --depth;
-    } else if (kernel[i] == ' ' && depth == 0) {
-      name.clear();
-    } else if (depth == 0) {
-      name += kernel[i];
-    }
-  }
-  return name;
-}
-
 }  // namespace
 
+std::size_t end_of_bracket(std::string_view text, std::size_t begin) {
+  int depth = 0;
+  for (std::size_t i = begin; i < text.size(); ++i) {
+    const char character = text[i];
+    if (character == '<' || character == '(' || character == '{' || character == '[') ++depth;
+    const bool arrow = character == '>' && i > 0 && text[i - 1] == '-';
+    if ((character == '>' && !arrow) || character == ')' || character == '}' || character == ']') --depth;
+    if (depth == 0) return i + 1;
+  }
+  return text.size();
+}
+
+std::string_view function_of(std::string_view demangled) {
+  constexpr std::string_view kAnonymous = "(anonymous namespace)";
+  std::size_t begin = 0;
+  std::size_t i = 0;
+  while (i < demangled.size()) {
+    if (demangled.substr(i).starts_with(kAnonymous)) {
+      i += kAnonymous.size();
+    } else if (demangled[i] == '(') {
+      break;
+    } else if (demangled[i] == '<' || demangled[i] == '{' || demangled[i] == '[') {
+      i = end_of_bracket(demangled, i);
+    } else {
+      if (demangled[i] == ' ') begin = i + 1;
+      ++i;
+    }
+  }
+  return demangled.substr(std::min(begin, i), i - std::min(begin, i));
+}
+
 const KernelLibrary* library_of(std::string_view kernel) {
-  const std::string name = qualified_name(kernel);
+  const std::string_view name = function_of(kernel);
   for (const LibraryPattern& pattern : kPatterns) {
     if (name.starts_with(pattern.begins) && kernel.find(pattern.contains) != std::string_view::npos)
       return pattern.library;

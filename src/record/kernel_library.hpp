@@ -15,4 +15,14 @@ struct KernelLibrary {
 /// @returns nullptr for a kernel of no library of the table
 const KernelLibrary* library_of(std::string_view kernel);
 
+// What the names of kernels are made of: here, since the page for the browser has no demangler.
+
+/// Where the bracket that opens at `begin` closes, one past it; the end of the text if it does not.
+/// "->" and the operators of names close nothing.
+std::size_t end_of_bracket(std::string_view text, std::size_t begin);
+
+/// The function's name of a demangled one, with namespaces and template arguments: what stands before the parameters,
+/// behind the return type.
+std::string_view function_of(std::string_view demangled);
+
 }  // namespace occbench

@@ -15,6 +15,7 @@
 
 #include "occupancy/input_error.hpp"
 #include "occupancy/text.hpp"
+#include "record/kernel_library.hpp"
 
 /// Of GCC's C++ library (cmake/demangler.cmake). @returns 0 if the name is a mangled one
 extern "C" int __gcclibcxx_demangle_callback(const char* mangled,
@@ -39,20 +40,6 @@ bool is_name_character(char character) {
 
 bool is_digit(char character) {
   return std::isdigit(static_cast<unsigned char>(character)) != 0;
-}
-
-/// Where the bracket that opens at `begin` closes, one past it; the end of the text if it does not.
-/// "->" and the operators of names close nothing.
-std::size_t end_of_bracket(std::string_view text, std::size_t begin) {
-  int depth = 0;
-  for (std::size_t i = begin; i < text.size(); ++i) {
-    const char character = text[i];
-    if (character == '<' || character == '(' || character == '{' || character == '[') ++depth;
-    const bool arrow = character == '>' && i > 0 && text[i - 1] == '-';
-    if ((character == '>' && !arrow) || character == ')' || character == '}' || character == ']') --depth;
-    if (depth == 0) return i + 1;
-  }
-  return text.size();
 }
 
 /// The parts of a text between separators that stand outside of all brackets.
@@ -133,27 +120,6 @@ std::string shortened_type(std::string_view type, int depth) {
     text += shortened_word(word, depth);
   }
   return text;
-}
-
-/// The name of the function with its template arguments: what stands before the parameters, behind the return
-/// type.
-std::string_view function_of(std::string_view demangled) {
-  constexpr std::string_view kAnonymous = "(anonymous namespace)";
-  std::size_t begin = 0;
-  std::size_t i = 0;
-  while (i < demangled.size()) {
-    if (demangled.substr(i).starts_with(kAnonymous)) {
-      i += kAnonymous.size();
-    } else if (demangled[i] == '(') {
-      break;
-    } else if (demangled[i] == '<' || demangled[i] == '{' || demangled[i] == '[') {
-      i = end_of_bracket(demangled, i);
-    } else {
-      if (demangled[i] == ' ') begin = i + 1;
-      ++i;
-    }
-  }
-  return demangled.substr(std::min(begin, i), i - std::min(begin, i));
 }
 
 /// "cub::detail::..." of "cub::CUB_300001_SM_800_900::detail::..."
