@@ -2,9 +2,10 @@
 
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <new>
 #include <span>
-#include <utility>
+#include <type_traits>
 #include <vector>
 
 #include <cuda_runtime_api.h>
@@ -41,66 +42,62 @@ void launch_kernel(const void* function, const Launch& launch, cudaStream_t stre
   launch_kernel(Start::as_there_is_room, function, launch, stream, arguments...);
 }
 
+/// Gives a resource of the runtime back.
+template <auto destroy>
+struct Destroyed {
+  void operator()(auto* resource) const {
+    static_cast<void>(destroy(resource));
+  }
+};
+
 /// A CUDA stream of its own, not synchronizing with the default stream.
 class Stream {
  public:
   Stream() {
-    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
-  }
-  ~Stream() {
-    if (stream_ != nullptr) static_cast<void>(cudaStreamDestroy(stream_));
-  }
-  Stream(Stream&& other) noexcept : stream_(std::exchange(other.stream_, nullptr)) {}
-  Stream& operator=(Stream&& other) noexcept {
-    std::swap(stream_, other.stream_);
-    return *this;
+    cudaStream_t stream = nullptr;
+    check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+    stream_.reset(stream);
   }
 
   cudaStream_t get() const {
-    return stream_;
+    return stream_.get();
   }
   void synchronize() const {
-    check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+    check(cudaStreamSynchronize(get()), "cudaStreamSynchronize");
   }
 
  private:
-  cudaStream_t stream_ = nullptr;
+  std::unique_ptr<std::remove_pointer_t<cudaStream_t>, Destroyed<cudaStreamDestroy>> stream_;
 };
 
 /// A CUDA event with timing.
 class Event {
  public:
   Event() {
-    check(cudaEventCreate(&event_), "cudaEventCreate");
-  }
-  ~Event() {
-    if (event_ != nullptr) static_cast<void>(cudaEventDestroy(event_));
-  }
-  Event(Event&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
-  Event& operator=(Event&& other) noexcept {
-    std::swap(event_, other.event_);
-    return *this;
+    cudaEvent_t event = nullptr;
+    check(cudaEventCreate(&event), "cudaEventCreate");
+    event_.reset(event);
   }
 
   cudaEvent_t get() const {
-    return event_;
+    return event_.get();
   }
   void record(cudaStream_t stream) {
-    check(cudaEventRecord(event_, stream), "cudaEventRecord");
+    check(cudaEventRecord(get(), stream), "cudaEventRecord");
   }
   void synchronize() const {
-    check(cudaEventSynchronize(event_), "cudaEventSynchronize");
+    check(cudaEventSynchronize(get()), "cudaEventSynchronize");
   }
 
   /// Microseconds from `earlier` to this event, both reached.
   double microseconds_since(const Event& earlier) const {
     float milliseconds = 0;
-    check(cudaEventElapsedTime(&milliseconds, earlier.event_, event_), "cudaEventElapsedTime");
+    check(cudaEventElapsedTime(&milliseconds, earlier.get(), get()), "cudaEventElapsedTime");
     return 1000.0 * static_cast<double>(milliseconds);
   }
 
  private:
-  cudaEvent_t event_ = nullptr;
+  std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, Destroyed<cudaEventDestroy>> event_;
 };
 
 /// One value in pinned host memory that host and device see at once.
@@ -110,20 +107,15 @@ class SharedValue {
   SharedValue() {
     void* memory = nullptr;
     check(cudaHostAlloc(&memory, sizeof(T), cudaHostAllocMapped), "cudaHostAlloc");
-    value_ = new (memory) T();
+    value_.reset(new (memory) T());
   }
-  ~SharedValue() {
-    static_cast<void>(cudaFreeHost(value_));
-  }
-  SharedValue(const SharedValue&) = delete;
-  SharedValue& operator=(const SharedValue&) = delete;
 
   volatile T* get() {
-    return value_;
+    return value_.get();
   }
 
  private:
-  T* value_ = nullptr;
+  std::unique_ptr<T, Destroyed<cudaFreeHost>> value_;
 };
 
 /// `size()` elements of device memory. Copies and fills have ended when they return.
@@ -135,29 +127,16 @@ class DeviceBuffer {
     if (size == 0) return;
     void* memory = nullptr;
     check(cudaMalloc(&memory, bytes()), "cudaMalloc");
-    data_ = static_cast<T*>(memory);
+    data_.reset(static_cast<T*>(memory));
   }
   explicit DeviceBuffer(std::span<const T> values) : DeviceBuffer(values.size()) {
     if (size_ == 0) return;
-    check(cudaMemcpy(data_, values.data(), bytes(), cudaMemcpyHostToDevice), "cudaMemcpy to device");
+    check(cudaMemcpy(data(), values.data(), bytes(), cudaMemcpyHostToDevice), "cudaMemcpy to device");
     wait();
   }
-  ~DeviceBuffer() {
-    if (data_ != nullptr) static_cast<void>(cudaFree(data_));
-  }
-  DeviceBuffer(DeviceBuffer&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-  DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(size_, other.size_);
-    return *this;
-  }
 
-  T* data() {
-    return data_;
-  }
-  const T* data() const {
-    return data_;
+  T* data() const {
+    return data_.get();
   }
   std::size_t size() const {
     return size_;
@@ -169,20 +148,20 @@ class DeviceBuffer {
   /// Every byte becomes `value`: outputs are poisoned before a check, so that what was not written shows.
   void fill_bytes(unsigned char value) {
     if (size_ == 0) return;
-    check(cudaMemset(data_, value, bytes()), "cudaMemset");
+    check(cudaMemset(data(), value, bytes()), "cudaMemset");
     wait();
   }
 
   /// @param values as many as the buffer has
   void copy_from(std::span<const T> values) {
-    check(cudaMemcpy(data_, values.data(), bytes(), cudaMemcpyHostToDevice), "cudaMemcpy to device");
+    check(cudaMemcpy(data(), values.data(), bytes(), cudaMemcpyHostToDevice), "cudaMemcpy to device");
     wait();
   }
 
   std::vector<T> to_host() const {
     std::vector<T> values(size_);
     if (size_ > 0)
-      check(cudaMemcpy(values.data(), data_, bytes(), cudaMemcpyDeviceToHost), "cudaMemcpy to host");
+      check(cudaMemcpy(values.data(), data(), bytes(), cudaMemcpyDeviceToHost), "cudaMemcpy to host");
     return values;
   }
 
@@ -193,7 +172,7 @@ class DeviceBuffer {
     check(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
   }
 
-  T* data_ = nullptr;
+  std::unique_ptr<T, Destroyed<cudaFree>> data_;
   std::size_t size_ = 0;
 };
 
