@@ -186,7 +186,7 @@ std::vector<Case> cases(const Planner& on) {
       {512, 1.5, {WorkForm::linear, {1.5, 0.5}}},
   };
   const Usage usage = inspect(kSpin.find("plain")).usage;
-  const ChosenProfile chosen = choose_profile(identity_of(on.device()));
+  const ChosenProfile chosen = choose_profile(on.device());
   std::vector<Case> cases;
   for (const Question& question : questions) {
     Launch launch{.block_threads = question.block_threads};

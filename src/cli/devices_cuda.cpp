@@ -146,7 +146,7 @@ std::string why_no_gpu() {
 
 std::optional<GpuIdentity> gpu_here(const std::string& choice) {
   try {
-    return identity_of(find_device(choice));
+    return find_device(choice);
   } catch (const GpuUnavailable&) {
     return std::nullopt;
   }

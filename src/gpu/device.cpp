@@ -144,14 +144,6 @@ const Device& choose_device(std::span<const Device> devices, std::string_view ch
   return *found;
 }
 
-GpuIdentity identity_of(const Device& device) {
-  return {.name = device.name,
-          .uuid = device.uuid,
-          .memory_bus_bits = device.memory_bus_bits,
-          .compute_capability = device.compute_capability,
-          .sm_count = device.sm_count};
-}
-
 Device find_device(std::string_view choice) {
   return choose_device(find_devices(), choice);
 }
@@ -164,11 +156,8 @@ Device open_device(std::string_view choice) {
 }
 
 Device device_to_plan_for(const GpuIdentity& gpu) {
-  Device device;
-  device.name = gpu.name;
-  device.compute_capability = gpu.compute_capability;
-  device.sm_count = gpu.sm_count;
-  device.memory_bus_bits = gpu.memory_bus_bits;
+  Device device{gpu};
+  device.uuid.clear();
   device.limits = limits_of(gpu.compute_capability);
   return device;
 }

@@ -14,17 +14,12 @@ struct CUuuid_st;
 namespace occbench {
 
 /// A GPU of this machine, as the runtime describes it.
-struct Device {
-  int index = 0;     ///< the CUDA runtime's number
-  std::string name;  ///< "NVIDIA H200"
-  std::string uuid;  ///< "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
-  ComputeCapability compute_capability;
-  int sm_count = 0;
-  int memory_bus_bits = 0;   ///< width of the memory bus
+struct Device : GpuIdentity {
+  int index = 0;             ///< the CUDA runtime's number
   bool integrated = false;   ///< shares the host's memory
   std::size_t l2_bytes = 0;  ///< L2 cache
   Limits limits{};           ///< the table's line, or built from the device's attributes where it has none
-  std::vector<std::string> notes;  ///< where the table and the device disagree, one sentence each
+  std::vector<std::string> notes = {};  ///< where the table and the device disagree, one sentence each
 
   /// Warps that all SMs together can hold.
   double warp_slots() const {
@@ -38,9 +33,6 @@ std::string uuid_text(const CUuuid_st& uuid, std::string_view prefix = "GPU-");
 /// All GPUs that the runtime sees, in its order.
 /// @throws GpuUnavailable if there is none that can be used, with the reason and the remedy.
 std::vector<Device> find_devices();
-
-/// As its profile depends on it.
-GpuIdentity identity_of(const Device& device);
 
 /// The device named by `choice`: a number, or "auto" = the discrete GPU with most SMs, an integrated one only
 /// if there is no other; of equals the first. @pre `devices` is not empty. @throws InputError if it names

@@ -461,9 +461,8 @@ ExitStatus run_program(std::span<const Experiment* const> experiments, const std
 
 ExitStatus run_experiments(std::span<const Experiment* const> experiments, const Options& options,
                            const Device& device, Instruments& instruments) {
-  const GpuIdentity gpu = identity_of(device);
   const ChosenProfile profile =
-      options.device_profile ? chosen(*options.device_profile, gpu) : choose_profile(gpu);
+      options.device_profile ? chosen(*options.device_profile, device) : choose_profile(device);
   // Of a list that fails, the reason is the first thing said.
   if (!options.list) print_remark(profile, options, device);
   std::vector<PlannedCase> cases =

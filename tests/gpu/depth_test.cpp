@@ -251,7 +251,7 @@ class FirstGpcOnAGpu : public OnAGpu {
   void SetUp() override {
     OnAGpu::SetUp();
     if (IsSkipped()) return;
-    const DeviceProfile profile = choose_profile(identity_of(device_)).profile;
+    const DeviceProfile profile = choose_profile(device_).profile;
     if (profile.name == "generic") GTEST_SKIP() << "the dispatch order of this GPU's GPCs is not known";
     gpcs_ = static_cast<int>(profile.model.topology.gpc_sms().size());
     singleton_sms_ = profile.model.topology.singleton_sms();
