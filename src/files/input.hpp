@@ -29,6 +29,15 @@ inline std::string environment_variable(const char* variable) {
   return value == nullptr ? "" : value;
 }
 
+/// A folder of this user, by the XDG base directory specification: below the variable's, or else below the home folder.
+/// Empty where neither is known. A relative path is ignored.
+/// @param below_home  what the variable stands for where it is not set: ".config"
+inline fs::path user_folder(const char* variable, const char* below_home) {
+  if (fs::path folder = environment_variable(variable); folder.is_absolute()) return folder / "occbench";
+  const fs::path home = environment_variable("HOME");
+  return home.is_absolute() ? home / below_home / "occbench" : fs::path();
+}
+
 /// The text of a file, decompressed if gzip compressed it.
 /// @throws InputError from any read if the file cannot be read, is damaged, or holds more than it may
 class InputBuffer : public std::streambuf {

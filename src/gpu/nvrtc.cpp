@@ -1,6 +1,5 @@
 #include "gpu/nvrtc.hpp"
 
-#include <array>
 #include <cstdint>
 #include <dlfcn.h>
 #include <fstream>
@@ -120,35 +119,9 @@ void* open_library() {
                   library_name(kNewest), why, kNewest, CUDART_VERSION % 1000 / 10));
 }
 
-constexpr std::string_view kFirstLine = "occbench kernel 1";
-
-/// The parts of a file: the first line, a line with the parts' lengths, and the parts.
-std::string file_text(const std::array<std::string_view, 4>& parts) {
-  std::string text = fmt::format("{}\n", kFirstLine);
-  for (const std::string_view part : parts) text += fmt::format("{} ", part.size());
-  text += '\n';
-  for (const std::string_view part : parts) text += part;
-  return text;
-}
-
-std::optional<std::array<std::string, 4>> parts_of(const std::string& text) {
-  std::istringstream stream(text);
-  std::string line;
-  if (!std::getline(stream, line) || line != kFirstLine) return std::nullopt;
-  std::array<std::size_t, 4> lengths{};
-  for (std::size_t& length : lengths) {
-    if (!(stream >> length) || length > text.size()) return std::nullopt;
-  }
-  if (!std::getline(stream, line)) return std::nullopt;
-  auto at = static_cast<std::size_t>(stream.tellg());
-  std::array<std::string, 4> parts;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (at + lengths[i] > text.size()) return std::nullopt;
-    parts[i] = text.substr(at, lengths[i]);
-    at += lengths[i];
-  }
-  if (at != text.size()) return std::nullopt;
-  return parts;
+/// How the file of a kernel begins: what it is made from, after its length.
+std::string head_of(const std::string& content) {
+  return fmt::format("occbench kernel 2\n{}\n{}\n", content.size(), content);
 }
 
 }  // namespace
@@ -215,9 +188,19 @@ std::optional<Nvrtc::Output> KernelCache::find(const std::string& content) const
   std::ifstream file(file_of(content), std::ios::binary);
   if (!file) return std::nullopt;
   const std::string text{std::istreambuf_iterator<char>(file), {}};
-  const auto parts = parts_of(text);
-  if (!parts || (*parts)[0] != content) return std::nullopt;
-  return Nvrtc::Output{.cubin = (*parts)[3], .symbol = (*parts)[1], .log = (*parts)[2]};
+  const std::string head = head_of(content);
+  if (!text.starts_with(head)) return std::nullopt;
+  std::istringstream rest(text.substr(head.size()));
+  std::size_t symbol = 0;
+  std::size_t log = 0;
+  std::size_t cubin = 0;
+  if (!(rest >> symbol >> log >> cubin) || rest.get() != '\n') return std::nullopt;
+  const std::string parts{std::istreambuf_iterator<char>(rest), {}};
+  if (symbol > parts.size() || log > parts.size() - symbol || cubin != parts.size() - symbol - log)
+    return std::nullopt;
+  return Nvrtc::Output{.cubin = parts.substr(symbol + log),
+                       .symbol = parts.substr(0, symbol),
+                       .log = parts.substr(symbol, log)};
 }
 
 void KernelCache::keep(const std::string& content, const Nvrtc::Output& output) const {
@@ -225,19 +208,18 @@ void KernelCache::keep(const std::string& content, const Nvrtc::Output& output) 
   std::error_code failed;
   fs::create_directories(folder_, failed);
   try {
-    replace_text(file_of(content), file_text({content, output.symbol, output.log, output.cubin}),
+    replace_text(file_of(content),
+                 head_of(content) +
+                     fmt::format("{} {} {}\n", output.symbol.size(), output.log.size(), output.cubin.size()) +
+                     output.symbol + output.log + output.cubin,
                  WrittenTo::system);
   } catch (const InputError&) {  // it is compiled again next time
   }
 }
 
 fs::path user_kernel_cache() {
-  // The XDG base directory specification: a relative path is to be ignored.
-  if (const fs::path cache = environment_variable("XDG_CACHE_HOME"); cache.is_absolute())
-    return cache / "occbench" / "kernels";
-  if (const fs::path home = environment_variable("HOME"); home.is_absolute())
-    return home / ".cache" / "occbench" / "kernels";
-  return {};
+  const fs::path folder = user_folder("XDG_CACHE_HOME", ".cache");
+  return folder.empty() ? folder : folder / "kernels";
 }
 
 }  // namespace occbench

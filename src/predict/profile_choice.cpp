@@ -82,12 +82,8 @@ std::vector<int> ChosenProfile::known_sms_per_gpc() const {
 }
 
 fs::path user_profiles() {
-  // The XDG base directory specification: a relative path is to be ignored.
-  if (const fs::path config = environment_variable("XDG_CONFIG_HOME"); config.is_absolute()) {
-    return config / "occbench" / "profiles";
-  }
-  const fs::path home = environment_variable("HOME");
-  return home.empty() ? fs::path() : home / ".config" / "occbench" / "profiles";
+  const fs::path folder = user_folder("XDG_CONFIG_HOME", ".config");
+  return folder.empty() ? folder : folder / "profiles";
 }
 
 fs::path profile_file(const fs::path& folder, const std::string& uuid) {
