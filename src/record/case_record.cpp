@@ -19,7 +19,16 @@ namespace {
 // Values that a cell and a member hold in the same form are listed once, for both ways: `way` copies from one
 // to the other.
 constexpr auto kToRow = [](auto& cell, const auto& value) { cell = value; };
-constexpr auto kFromRow = [](const auto& cell, auto& value) { value = cell; };
+/// An empty cell leaves a number as it is. Columns of an int have no range beyond its own.
+constexpr auto kFromRow = []<typename Value>(const auto& cell, Value& value) {
+  if constexpr (std::is_same_v<Value, std::optional<int>>) {
+    value = cell ? std::optional(static_cast<int>(*cell)) : std::nullopt;
+  } else if constexpr (std::is_arithmetic_v<Value>) {
+    if (cell) value = static_cast<Value>(*cell);
+  } else {
+    value = cell;
+  }
+};
 
 void pass_provenance(auto& row, auto& provenance, const auto& way) {
   way(row.schema, provenance.schema);
@@ -28,6 +37,7 @@ void pass_provenance(auto& row, auto& provenance, const auto& way) {
   way(row.host, provenance.host);
   way(row.gpu, provenance.gpu);
   way(row.gpu_uuid, provenance.gpu_uuid);
+  way(row.sm_count, provenance.sm_count);
   way(row.driver, provenance.driver);
   way(row.cuda_toolkit, provenance.cuda_toolkit);
 }
@@ -39,6 +49,29 @@ void pass_identity(auto& row, auto& identity, const auto& way) {
   way(row.variant, identity.variant);
   way(row.work_source, identity.work_source);
   way(row.expected_cause, identity.expected_cause);
+}
+
+void pass_launch(auto& row, auto& launch, const auto& way) {
+  way(row.block_threads, launch.block_threads);
+  way(row.grid_blocks, launch.grid_blocks);
+  way(row.cluster_blocks, launch.cluster_blocks);
+  way(row.dynamic_shared_bytes, launch.dynamic_shared_bytes);
+  way(row.carveout_pct, launch.carveout_pct);
+}
+
+void pass_compiled(auto& row, auto& compiled, const auto& way) {
+  way(row.registers_per_thread, compiled.usage.registers_per_thread);
+  way(row.static_shared_bytes, compiled.usage.static_shared_bytes);
+  way(row.local_bytes_per_thread, compiled.usage.local_bytes_per_thread);
+  way(row.barriers, compiled.usage.barriers);
+  way(row.code_architecture, compiled.code_architecture);
+  way(row.spill_bytes, compiled.spill_bytes);
+}
+
+void pass_theory(auto& row, auto& theory, const auto& way) {
+  way(row.theoretical_pct, theory.theoretical_pct);
+  way(row.blocks_per_sm, theory.blocks_per_sm);
+  way(row.waves, theory.waves);
 }
 
 void pass_prediction(auto& row, auto& prediction, const auto& way) {
@@ -146,47 +179,11 @@ std::pair<std::string, std::optional<ProfileQuality>> parse_profile(std::string_
   return {std::string(text), std::nullopt};
 }
 
-/// Of a column whose range is that of an int at most.
-int as_int(const Integer& value) {
-  return static_cast<int>(value.value_or(0));
-}
-
-std::optional<int> as_optional_int(const Integer& value) {
-  return value ? std::optional(as_int(value)) : std::nullopt;
-}
-
 /// What `parse` makes of a cell; empty where the cell is.
 template <typename Parse>
 auto parsed(const Text& cell, Parse parse) -> std::optional<decltype(parse(cell))> {
   if (cell.empty()) return std::nullopt;
   return parse(cell);
-}
-
-std::optional<Launch> launch_of(const Row& row) {
-  if (!row.block_threads) return std::nullopt;
-  return Launch{.block_threads = as_int(row.block_threads),
-                .grid_blocks = row.grid_blocks.value_or(0),
-                .cluster_blocks = row.cluster_blocks ? as_int(row.cluster_blocks) : 1,
-                .dynamic_shared_bytes = row.dynamic_shared_bytes.value_or(0),
-                .carveout_pct = as_optional_int(row.carveout_pct)};
-}
-
-std::optional<Compiled> compiled_of(const Row& row) {
-  if (!row.registers_per_thread) return std::nullopt;
-  return Compiled{.usage = {.registers_per_thread = as_int(row.registers_per_thread),
-                            .static_shared_bytes = row.static_shared_bytes.value_or(0),
-                            .local_bytes_per_thread = row.local_bytes_per_thread.value_or(0),
-                            .barriers = as_int(row.barriers)},
-                  .code_architecture = row.code_architecture,
-                  .spill_bytes = row.spill_bytes};
-}
-
-std::optional<Theory> theory_of(const Row& row) {
-  if (!row.theoretical_pct) return std::nullopt;
-  return Theory{.theoretical_pct = *row.theoretical_pct,
-                .blocks_per_sm = row.blocks_per_sm,
-                .limiters = parse_limiters(row.limiter),
-                .waves = row.waves};
 }
 
 std::optional<Prediction> prediction_of(const Row& row) {
@@ -207,7 +204,6 @@ CaseRecord parse(const Row& row) {
   CaseRecord record;
   pass_provenance(row, record.provenance, kFromRow);
   record.provenance.compute_capability = parsed(row.compute_capability, parse_compute_capability);
-  record.provenance.sm_count = as_optional_int(row.sm_count);
   GpuState state = parse_gpu_state(row.gpu_state);
   record.provenance.memory_bus_bits = state.memory_bus_bits;
   record.provenance.gpu_settings = std::move(state.settings);
@@ -215,10 +211,13 @@ CaseRecord parse(const Row& row) {
   pass_identity(row, record.identity, kFromRow);
   record.identity.parameters = parse_pairs(row.parameters, "parameters");
   record.identity.work = parsed(row.work, parse_work);
-  record.launch = launch_of(row);
-  record.first_gpc = as_optional_int(row.first_gpc);
-  record.compiled = compiled_of(row);
-  record.theory = theory_of(row);
+  if (row.block_threads) pass_launch(row, record.launch.emplace(), kFromRow);
+  kFromRow(row.first_gpc, record.first_gpc);
+  if (row.registers_per_thread) pass_compiled(row, record.compiled.emplace(), kFromRow);
+  if (row.theoretical_pct) {
+    pass_theory(row, record.theory.emplace(), kFromRow);
+    record.theory->limiters = parse_limiters(row.limiter);
+  }
   std::tie(record.device_profile, record.profile_quality) = parse_profile(row.device_profile);
   record.prediction = prediction_of(row);
   record.explanation = row.explanation;
@@ -233,31 +232,6 @@ CaseRecord parse(const Row& row) {
   record.note = row.note;
   record.extra = row.extra;
   return record;
-}
-
-void put_launch(Row& row, const Launch& launch) {
-  row.block_threads = launch.block_threads;
-  row.grid_blocks = launch.grid_blocks;
-  row.cluster_blocks = launch.cluster_blocks;
-  row.dynamic_shared_bytes = launch.dynamic_shared_bytes;
-  row.carveout_pct = launch.carveout_pct;
-}
-
-void put_compiled(Row& row, const Compiled& compiled) {
-  row.registers_per_thread = compiled.usage.registers_per_thread;
-  row.static_shared_bytes = compiled.usage.static_shared_bytes;
-  row.local_bytes_per_thread = compiled.usage.local_bytes_per_thread;
-  // The runtime does not say how many there are.
-  if (compiled.usage.barriers > 0) row.barriers = compiled.usage.barriers;
-  row.code_architecture = compiled.code_architecture;
-  row.spill_bytes = compiled.spill_bytes;
-}
-
-void put_theory(Row& row, const Theory& theory) {
-  row.theoretical_pct = theory.theoretical_pct;
-  row.blocks_per_sm = theory.blocks_per_sm;
-  row.limiter = to_string(theory.limiters);
-  row.waves = theory.waves;
 }
 
 void leave_out_impossible_readings(Row& row) {
@@ -336,17 +310,23 @@ Row row_of(const CaseRecord& record) {
   pass_provenance(row, record.provenance, kToRow);
   if (record.provenance.compute_capability)
     row.compute_capability = to_string(*record.provenance.compute_capability);
-  row.sm_count = record.provenance.sm_count;
   row.gpu_state = to_string(GpuState{.memory_bus_bits = record.provenance.memory_bus_bits,
                                      .settings = record.provenance.gpu_settings,
                                      .condition = record.condition});
   pass_identity(row, record.identity, kToRow);
   row.parameters = pairs_text(record.identity.parameters);
   if (record.identity.work) row.work = to_string(*record.identity.work);
-  if (record.launch) put_launch(row, *record.launch);
+  if (record.launch) pass_launch(row, *record.launch, kToRow);
   row.first_gpc = record.first_gpc;
-  if (record.compiled) put_compiled(row, *record.compiled);
-  if (record.theory) put_theory(row, *record.theory);
+  if (record.compiled) {
+    pass_compiled(row, *record.compiled, kToRow);
+    // The runtime does not say how many there are.
+    if (record.compiled->usage.barriers == 0) row.barriers.reset();
+  }
+  if (record.theory) {
+    pass_theory(row, *record.theory, kToRow);
+    row.limiter = to_string(record.theory->limiters);
+  }
   row.device_profile = profile_text(record.device_profile, record.profile_quality);
   if (const auto& prediction = record.prediction) {
     pass_prediction(row, *prediction, kToRow);
