@@ -104,7 +104,7 @@ void require_in_range(const Column& column, double value);
 void require_in_range(const Row& row, const Column& column);
 
 /// Every column with name, type, unit, gate rule, hardware counter and meaning.
-/// @param format  table (for a terminal), markdown (the whole of results/README.md), csv, or json (what the Python parts read)
+/// @param format  table (for a terminal), markdown (as in results/README.md), csv, or json (what the Python parts read)
 std::string column_list(std::string_view format);
 
 }  // namespace occbench
