@@ -73,7 +73,6 @@ std::optional<bool> set(Draft& draft, std::string_view name, std::string_view te
     return list_field(profile.model.tpc_replacement_latency_cycles, 0, kMostLatency);
   }
   if (name == "gpc_clock_ppm") return list_field(profile.model.gpc_clock_ppm, -kMostPpm, kMostPpm);
-  if (is_obsolete_parameter(name)) return true;
   const Parameter* const parameter = find_parameter(name);
   if (parameter == nullptr) return std::nullopt;
   return number_field(profile.model.parameters.*parameter->value, parameter->least_allowed,

@@ -142,15 +142,6 @@ constexpr std::array kParameters{
               .matters_to = MattersTo::memory},
 };
 
-/// Of rules that the model had and that were worth too little (docs/notes/block-scheduler.md).
-constexpr std::array<std::string_view, 9> kObsoleteParameters{
-    "warp_launch_cycles",          "busy_sm_extra_warp_launch_cycles",
-    "shared_launch_share",         "retire_active_warps",
-    "full_sm_retire_delay_cycles", "jitter_cycles",
-    "second_sm_delay_cycles",      "second_sm_delay_warps",
-    "warp_retire_cycles",
-};
-
 }  // namespace
 
 std::span<const Parameter> parameters() {
@@ -160,10 +151,6 @@ std::span<const Parameter> parameters() {
 const Parameter* find_parameter(std::string_view name) {
   const auto found = std::ranges::find(kParameters, name, &Parameter::name);
   return found == kParameters.end() ? nullptr : &*found;
-}
-
-bool is_obsolete_parameter(std::string_view name) {
-  return std::ranges::find(kObsoleteParameters, name) != kObsoleteParameters.end();
 }
 
 DeviceParameters typical_parameters() {

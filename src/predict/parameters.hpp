@@ -46,9 +46,6 @@ std::span<const Parameter> parameters();
 /// nullptr if there is none of that name.
 const Parameter* find_parameter(std::string_view name);
 
-/// Whether profiles of earlier versions have a parameter of that name, whose rule the model no longer has.
-bool is_obsolete_parameter(std::string_view name);
-
 /// Every parameter at its typical value.
 DeviceParameters typical_parameters();
 

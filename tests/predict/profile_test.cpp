@@ -50,11 +50,6 @@ TEST(DeviceProfile, LinesThatAreMissingHaveTypicalValues) {
   EXPECT_EQ(profile.model, DeviceModel::uniform(Topology::even(108), expected));
 }
 
-TEST(DeviceProfile, LinesOfRulesThatTheModelNoLongerHasAreIgnored) {
-  const std::string device = "name = mine\ncompute_capability = 8.0\nsm_count = 108\n";
-  EXPECT_EQ(parse_profile(device + "jitter_cycles = 217\n", "mine"), parse_profile(device, "mine"));
-}
-
 TEST(DeviceProfile, ItsGroupsFitOneAnother) {
   const auto complains = [](const std::string& lines, std::string_view about) {
     const std::string text = "name = mine\ncompute_capability = 9.0\nsm_count = 6\n" + lines;
@@ -112,7 +107,6 @@ TEST(Parameters, AreAtMostTenOptionalRulesAndTypicalValuesLieInTheirRanges) {
     EXPECT_LE(parameter.typical, parameter.most_elsewhere) << parameter.name;
     EXPECT_GE(parameter.least_elsewhere, parameter.least_allowed) << parameter.name;
     EXPECT_LE(parameter.most_elsewhere, parameter.most_allowed) << parameter.name;
-    EXPECT_FALSE(is_obsolete_parameter(parameter.name)) << parameter.name;
     if (!parameter.off) continue;
     ++optional;
     EXPECT_GE(*parameter.off, parameter.least_allowed) << parameter.name;
