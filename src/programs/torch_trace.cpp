@@ -30,20 +30,19 @@ constexpr int kMostSms = 1024;
 /// The profiler rounds its estimate to whole percents.
 constexpr double kRounding = 1;
 
-/// An event of the trace, as far as one of a kernel needs it.
-struct Event {
-  std::string category;
-  std::string name;
-  std::optional<double> duration_us;
-  std::map<std::string, double, std::less<>> numbers;  ///< of its args
-  std::vector<double> grid;
-  std::vector<double> block;
-};
+using Parsed = nlohmann::json;
 
-struct TorchDevice {
-  std::string name;
-  std::map<std::string, double, std::less<>> numbers;
-};
+constexpr std::string_view kEvents = "traceEvents";
+constexpr std::string_view kDevices = "deviceProperties";
+
+/// Whether something of this name is read of an event, of its args or of a device.
+bool is_read(const std::string& key) {
+  static const std::vector<std::string_view> kKeys = split(
+      "args,cat,dur,name,block,context,device,grid,stream,registers per thread,shared memory,"
+      "est. achieved occupancy %,computeMajor,computeMinor,id,numSms,warpSize",
+      ',');
+  return std::ranges::find(kKeys, key) != kKeys.end();
+}
 
 struct Collected {
   ProgramLaunches seen;
@@ -51,39 +50,44 @@ struct Collected {
   std::optional<double> estimate_pct;
 };
 
-std::optional<double> number_in(const std::map<std::string, double, std::less<>>& numbers,
-                                std::string_view name) {
-  const auto found = numbers.find(name);
-  return found == numbers.end() ? std::nullopt : std::optional(found->second);
+std::optional<double> number_in(const Parsed& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_number() ? std::optional(found->get<double>()) : std::nullopt;
 }
 
-void note_number(const std::map<std::string, double, std::less<>>& numbers, std::string_view name,
-                 std::set<std::int64_t>& into) {
-  const auto number = number_in(numbers, name);
+std::string text_in(const Parsed& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+void note_number(const Parsed& object, const char* name, std::set<std::int64_t>& into) {
+  const auto number = number_in(object, name);
   if (number && std::abs(*number) < 1e15) into.insert(static_cast<std::int64_t>(*number));
 }
 
 /// Empty where it is not three whole numbers in that range, or their product is not.
-std::optional<Shape> extent_of(const std::vector<double>& sizes, double most) {
+std::optional<Shape> extent_in(const Parsed& object, const char* name, double most) {
+  const auto found = object.find(name);
+  if (found == object.end() || !found->is_array() || found->size() != 3) return std::nullopt;
+  if (!std::ranges::all_of(*found, &Parsed::is_number)) return std::nullopt;
+  const auto sizes = found->get<std::vector<double>>();
   const auto is_size = [&](double size) { return size >= 1 && size <= most && size == std::floor(size); };
-  if (sizes.size() != 3 || !std::ranges::all_of(sizes, is_size)) return std::nullopt;
-  if (sizes[0] * sizes[1] * sizes[2] > most) return std::nullopt;
+  if (!std::ranges::all_of(sizes, is_size) || sizes[0] * sizes[1] * sizes[2] > most) return std::nullopt;
   const auto whole = [](double size) { return static_cast<std::int64_t>(size); };
   return Shape{whole(sizes[0]), whole(sizes[1]), whole(sizes[2])};
 }
 
 /// Empty where the event says nothing that a launch can be.
-std::optional<ProgramKernel> kernel_of(const Event& event) {
-  const auto grid = extent_of(event.grid, 2147483647);
-  const auto block = extent_of(event.block, 1024);
-  const double registers = number_in(event.numbers, "registers per thread").value_or(-1);
-  const double shared = number_in(event.numbers, "shared memory").value_or(0);
-  const bool possible = grid && block && !event.name.empty() && event.duration_us &&
-                        *event.duration_us >= 0 && registers >= 0 && registers <= 255 && shared >= 0 &&
-                        shared <= 2147483647;
-  if (!possible) return std::nullopt;
+std::optional<ProgramKernel> kernel_of(const Parsed& event, const Parsed& args) {
+  const auto grid = extent_in(args, "grid", 2147483647);
+  const auto block = extent_in(args, "block", 1024);
+  const double registers = number_in(args, "registers per thread").value_or(-1);
+  const double shared = number_in(args, "shared memory").value_or(0);
   ProgramKernel kernel;
-  kernel.name = event.name;
+  kernel.name = text_in(event, "name");
+  const bool possible = grid && block && !kernel.name.empty() && number_in(event, "dur").value_or(-1) >= 0 &&
+                        registers >= 0 && registers <= 255 && shared >= 0 && shared <= 2147483647;
+  if (!possible) return std::nullopt;
   kernel.grid = *grid;
   kernel.block = *block;
   kernel.registers_per_thread = static_cast<int>(registers);
@@ -91,109 +95,67 @@ std::optional<ProgramKernel> kernel_of(const Event& event) {
   return kernel;
 }
 
-/// What the parser tells piece by piece becomes events, and events of kernels launches.
-class Reader : public nlohmann::json_sax<nlohmann::json> {
+/// Makes launches of events as the parser has read them.
+class Reader {
  public:
   explicit Reader(std::string_view source) : source_(source) {}
 
-  bool key(string_t& text) override {
-    path_.back() = std::move(text);
-    return true;
-  }
-  bool start_object(std::size_t) override {
-    if (path_.size() == kMaxJsonDepth) throw InputError("{} {}", source_, kTooDeep);
-    path_.emplace_back();
-    return true;
-  }
-  bool start_array(std::size_t) override {
-    return start_object(0);
-  }
-  bool end_object() override {
-    path_.pop_back();
-    if (path_.size() == 2 && path_[0] == "traceEvents") end_event();
-    if (path_.size() == 2 && path_[0] == "deviceProperties") end_device();
-    return true;
-  }
-  bool end_array() override {
-    path_.pop_back();
-    return true;
-  }
-  bool string(string_t& text) override {
-    if (path_.size() != 3) return true;
-    if (path_[0] == "traceEvents" && path_[2] == "cat") event_.category = std::move(text);
-    if (path_[0] == "traceEvents" && path_[2] == "name") event_.name = std::move(text);
-    if (path_[0] == "deviceProperties" && path_[2] == "name") device_.name = std::move(text);
-    return true;
-  }
-  bool number_integer(number_integer_t value) override {
-    return number(static_cast<double>(value));
-  }
-  bool number_unsigned(number_unsigned_t value) override {
-    return number(static_cast<double>(value));
-  }
-  bool number_float(number_float_t value, const string_t&) override {
-    return number(value);
-  }
-  bool null() override {
-    return true;
-  }
-  bool boolean(bool) override {
-    return true;
-  }
-  bool binary(binary_t&) override {
-    return true;
-  }
-  bool parse_error(std::size_t position, const std::string&,
-                   const nlohmann::json::exception& error) override {
-    throw InputError("{} is not a whole JSON file: {} (byte {})", source_, error.what(), position);
+  /// @param depth  objects and arrays around what was read
+  /// @returns whether the parser is to keep it: an event is dropped at its end
+  bool take(int depth, Parsed::parse_event_t event, const Parsed& parsed) {
+    switch (event) {
+      case Parsed::parse_event_t::object_start:
+      case Parsed::parse_event_t::array_start:
+        if (static_cast<std::size_t>(depth) >= kMaxJsonDepth) throw InputError("{} {}", source_, kTooDeep);
+        return depth < 5;
+      case Parsed::parse_event_t::key:
+        if (depth > 1) return is_read(parsed.get<std::string>());
+        section_ = parsed.get<std::string>();
+        return section_ == kEvents || section_ == kDevices;
+      case Parsed::parse_event_t::value:
+        return depth > 2;
+      default:
+        if (depth != 2) return true;
+        if (section_ == kEvents) add_event(parsed);
+        if (section_ == kDevices) add_device(parsed);
+        return false;
+    }
   }
 
   TorchTrace finish();
 
  private:
-  bool number(double value) {
-    const bool of_event = path_.size() > 2 && path_[0] == "traceEvents";
-    if (of_event && path_.size() == 3 && path_[2] == "dur") event_.duration_us = value;
-    if (of_event && path_.size() == 4 && path_[2] == "args") event_.numbers[path_[3]] = value;
-    if (of_event && path_.size() == 5 && path_[3] == "grid") event_.grid.push_back(value);
-    if (of_event && path_.size() == 5 && path_[3] == "block") event_.block.push_back(value);
-    if (path_.size() == 3 && path_[0] == "deviceProperties") device_.numbers[path_[2]] = value;
-    return true;
-  }
-
-  void end_event() {
-    const Event event = std::exchange(event_, {});
-    if (event.category != "kernel" && event.category != "Kernel") return;
-    const auto kernel = kernel_of(event);
+  void add_event(const Parsed& event) {
+    if (const std::string category = text_in(event, "cat"); category != "kernel" && category != "Kernel")
+      return;
+    const Parsed args = event.value("args", Parsed());
+    const auto kernel = kernel_of(event, args);
     if (!kernel) {
       ++trace_.malformed;
       return;
     }
     ++trace_.launches;
-    const int device = static_cast<int>(std::clamp(number_in(event.numbers, "device").value_or(0), 0.0, 1e6));
+    const int device = static_cast<int>(std::clamp(number_in(args, "device").value_or(0), 0.0, 1e6));
+    const double duration_us = *number_in(event, "dur");
     Collected& into = collected_[{device, *kernel}];
     ++into.seen.launches;
-    into.seen.total_us += *event.duration_us;
-    into.times.add(*event.duration_us);
-    note_number(event.numbers, "context", into.seen.contexts);
-    note_number(event.numbers, "stream", into.seen.streams);
-    into.estimate_pct = number_in(event.numbers, "est. achieved occupancy %");
+    into.seen.total_us += duration_us;
+    into.times.add(duration_us);
+    note_number(args, "context", into.seen.contexts);
+    note_number(args, "stream", into.seen.streams);
+    into.estimate_pct = number_in(args, "est. achieved occupancy %");
   }
 
-  void end_device() {
-    const TorchDevice device = std::exchange(device_, {});
-    const double index = number_in(device.numbers, "id").value_or(static_cast<double>(devices_.size()));
+  void add_device(const Parsed& device) {
+    const double index = number_in(device, "id").value_or(static_cast<double>(devices_.size()));
     devices_[static_cast<int>(std::clamp(index, 0.0, 1e6))] = device;
   }
 
   ProgramDevice device_of(int index) const;
 
   std::string source_;
-  /// Of what is being read: keys of objects, and nothing for arrays.
-  std::vector<std::string> path_;
-  Event event_;
-  TorchDevice device_;
-  std::map<int, TorchDevice> devices_;
+  std::string section_;  ///< the key of the trace that is being read
+  std::map<int, Parsed> devices_;
   std::map<std::pair<int, ProgramKernel>, Collected> collected_;
   TorchTrace trace_;
 };
@@ -206,19 +168,19 @@ ProgramDevice Reader::device_of(int index) const {
         "profiler was on with ProfilerActivity.CUDA",
         source_, index);
   }
-  const auto number = [&](std::string_view name) {
-    return static_cast<int>(std::clamp(number_in(found->second.numbers, name).value_or(0), 0.0, 1e6));
+  const auto number = [&](const char* name) {
+    return static_cast<int>(std::clamp(number_in(found->second, name).value_or(0), 0.0, 1e6));
   };
   if (number("warpSize") != 0 && number("warpSize") != 32) {
     throw InputError("{} is of {}, whose warps have {} threads: only NVIDIA GPUs are known", source_,
-                     found->second.name, number("warpSize"));
+                     text_in(found->second, "name"), number("warpSize"));
   }
   const int sms = number("numSms");
   if (sms < 1 || sms > kMostSms) {
     throw InputError("{} says that GPU {} has {} SMs (numSms); a GPU has 1 to {}", source_, index, sms,
                      kMostSms);
   }
-  return {found->second.name, "", index,
+  return {text_in(found->second, "name"), "", index,
           to_string(ComputeCapability{number("computeMajor"), number("computeMinor")}), sms};
 }
 
@@ -289,7 +251,14 @@ void report_estimates(const std::map<EstimateFault, std::int64_t>& launches, std
 
 TorchTrace parse_torch_trace(std::istream& text, std::string_view source) {
   Reader reader(source);
-  nlohmann::json::sax_parse(text, &reader);
+  try {
+    [[maybe_unused]] const Parsed rest =
+        Parsed::parse(text, [&](int depth, Parsed::parse_event_t event, const Parsed& parsed) {
+          return reader.take(depth, event, parsed);
+        });
+  } catch (const Parsed::exception& error) {
+    throw InputError("{} is not a whole JSON file: {}", source, error.what());
+  }
   TorchTrace trace = reader.finish();
   if (trace.kernels.empty()) {
     throw InputError(
