@@ -41,7 +41,6 @@ enum class EntryKind : std::uint16_t {
   sampled_times =
       15,  ///< number: of the kernel; active times of single launches that were sampled, in ns, as float
   windows = 14,  ///< number: of the device; WindowTotals
-  lost = 11,     ///< other: launches that are in no entry
 };
 
 struct EntryHead {

@@ -107,8 +107,6 @@ class ProcessEntries {
       case EntryKind::name:
         add_name(entry);
         return;
-      case EntryKind::lost:
-        return;  // the library says so itself
       default:
         add_of_kernel(entry);
     }

@@ -421,10 +421,6 @@ void LaunchTable::append_to(std::string& file, bool all) {
     const std::lock_guard lock(records_mutex_);
     append_kernel(file, *kernel, all);
   }
-  const std::lock_guard lock(records_mutex_);
-  if (lost_ > 0 && (all || lost_ != lost_written_))
-    append_entry(file, EntryKind::lost, 0, static_cast<std::uint32_t>(lost_), {});
-  lost_written_ = lost_;
 }
 
 /// While records_mutex_ is held.

@@ -300,7 +300,6 @@ class LaunchTable {
   mutable std::mutex records_mutex_;  ///< of what kernels_ know of their records and readings
   std::map<std::uint32_t, std::vector<std::uint64_t>> idle_ns_;  ///< by context, in order
   std::size_t lost_ = 0;
-  std::size_t lost_written_ = 0;
   std::atomic<bool> has_readings_{false};  ///< or samples
 };
 

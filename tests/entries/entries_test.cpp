@@ -39,7 +39,7 @@ TEST(Entries, AreReadAsTheyWereWritten) {
   const std::string file = file_of([&](std::string& to) {
     append_facts(to, EntryKind::kernel, 3, facts);
     append_entry(to, EntryKind::reading, 3, 0, std::as_bytes(std::span(reading)));
-    append_entry(to, EntryKind::lost, 0, 4'000'000'000u, {});
+    append_entry(to, EntryKind::windows, 0, 4'000'000'000u, {});
   });
   const std::vector<EntryView> entries = entries_of(file);
   ASSERT_THAT(entries, SizeIs(3));
