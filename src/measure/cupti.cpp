@@ -91,11 +91,14 @@ void Cupti::require(int result, std::string_view call) {
   if (result == CUPTI_SUCCESS) return;
   if (!why_no_cupti().empty()) throw CountersUnavailable(CountersStatus::failed, why_no_cupti());
   const auto code = static_cast<CUptiResult>(result);
-  const char* name = nullptr;
-  static_cast<void>(OCC_CUPTI(cuptiGetResultString)(code, &name));
-  throw CountersUnavailable(
-      status_of(code),
-      fmt::format("{} failed: {}; {}", call, name != nullptr ? name : "unknown error", remedy_of(code)));
+  throw CountersUnavailable(status_of(code),
+                            fmt::format("{} failed: {}; {}", call, result_text(result), remedy_of(code)));
+}
+
+std::string Cupti::result_text(int result) {
+  const char* text = nullptr;
+  static_cast<void>(OCC_CUPTI(cuptiGetResultString)(static_cast<CUptiResult>(result), &text));
+  return text != nullptr ? text : "unknown error";
 }
 
 std::string supported_chip(const Cupti& cupti, int device_index, Profiler profiler) {

@@ -70,6 +70,9 @@ class Cupti {
   /// @throws CountersUnavailable with the remedy, unless `result` is CUPTI_SUCCESS
   static void require(int result, std::string_view call);
 
+  /// CUPTI's name of a result.
+  static std::string result_text(int result);
+
   bool intercepted() const {
     return static_cast<bool>(intercept_);
   }

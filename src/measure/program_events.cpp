@@ -282,12 +282,6 @@ void tell_of_resource(ProgramListener& listener, CUpti_CallbackId id, const CUpt
   }
 }
 
-std::string result_text(int result) {
-  const char* text = nullptr;
-  static_cast<void>(OCC_CUPTI(cuptiGetResultString)(static_cast<CUptiResult>(result), &text));
-  return text != nullptr ? text : "unknown error";
-}
-
 }  // namespace
 
 void flush_kernel_records() {
@@ -362,7 +356,7 @@ void ProgramEvents::record_kernels() {
   if (result == CUPTI_SUCCESS) {
     result = try_call(OCC_CUPTI(cuptiActivityEnable), CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
   }
-  if (result != CUPTI_SUCCESS) why_no_records_ = result_text(result);
+  if (result != CUPTI_SUCCESS) why_no_records_ = Cupti::result_text(result);
 }
 
 void ProgramEvents::flush(bool all) {
