@@ -49,13 +49,9 @@ void CUPTIAPI buffer_done(CUcontext context, std::uint32_t stream, std::uint8_t*
   std::free(buffer);
 }
 
-EventExtent extent(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
-  return {x, y, z};
-}
-
 /// CUPTI gives 0 for a launch without clusters.
 EventExtent cluster_extent(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
-  return x == 0 || y == 0 || z == 0 ? EventExtent{} : extent(x, y, z);
+  return x == 0 || y == 0 || z == 0 ? EventExtent{1, 1, 1} : EventExtent{x, y, z};
 }
 
 LaunchCall call_of(const CUpti_CallbackData& data) {
@@ -74,8 +70,8 @@ LaunchCall plain_launch(const CUpti_CallbackData& data) {
   LaunchCall call = call_of(data);
   call.function = params.f;
   call.stream = params.hStream;
-  call.grid = extent(params.gridDimX, params.gridDimY, params.gridDimZ);
-  call.block = extent(params.blockDimX, params.blockDimY, params.blockDimZ);
+  call.grid = {params.gridDimX, params.gridDimY, params.gridDimZ};
+  call.block = {params.blockDimX, params.blockDimY, params.blockDimZ};
   call.dynamic_shared_bytes = params.sharedMemBytes;
   return call;
 }
@@ -87,8 +83,8 @@ LaunchCall launch_with_attributes(const CUpti_CallbackData& data) {
   LaunchCall call = call_of(data);
   call.function = params.f;
   call.stream = config.hStream;
-  call.grid = extent(config.gridDimX, config.gridDimY, config.gridDimZ);
-  call.block = extent(config.blockDimX, config.blockDimY, config.blockDimZ);
+  call.grid = {config.gridDimX, config.gridDimY, config.gridDimZ};
+  call.block = {config.blockDimX, config.blockDimY, config.blockDimZ};
   call.dynamic_shared_bytes = config.sharedMemBytes;
   for (unsigned i = 0; i < config.numAttrs; ++i) {
     const CUlaunchAttribute& attribute = config.attrs[i];
@@ -166,8 +162,8 @@ void tell_of_kernel_node(ProgramListener& listener, const CUpti_CallbackData& da
   if constexpr (requires { node.kern; }) {
     if (node.kern != nullptr) kernel.function = node.kern;
   }
-  kernel.grid = extent(node.gridDimX, node.gridDimY, node.gridDimZ);
-  kernel.block = extent(node.blockDimX, node.blockDimY, node.blockDimZ);
+  kernel.grid = {node.gridDimX, node.gridDimY, node.gridDimZ};
+  kernel.block = {node.blockDimX, node.blockDimY, node.blockDimZ};
   kernel.dynamic_shared_bytes = node.sharedMemBytes;
   listener.graph_changed(params.hGraphExec, params.hNode, &kernel);
 }
@@ -399,8 +395,8 @@ void ProgramEvents::deliver_record(const void* activity) {
   record.of_graph = kernel.graphId != 0;
   record.graph_node = kernel.graphNodeId;
   const auto size = [](auto value) { return static_cast<std::uint32_t>(value); };
-  record.grid = extent(size(kernel.gridX), size(kernel.gridY), size(kernel.gridZ));
-  record.block = extent(size(kernel.blockX), size(kernel.blockY), size(kernel.blockZ));
+  record.grid = {size(kernel.gridX), size(kernel.gridY), size(kernel.gridZ)};
+  record.block = {size(kernel.blockX), size(kernel.blockY), size(kernel.blockZ)};
   record.cluster = cluster_extent(kernel.clusterX, kernel.clusterY, kernel.clusterZ);
   record.registers_per_thread = kernel.registersPerThread;
   record.static_shared_bytes = size(kernel.staticSharedMemory);

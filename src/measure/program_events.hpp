@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -14,13 +15,7 @@ namespace occbench {
 // What CUPTI tells a library inside a program of the program's launches, as values: CUPTI's own headers stay
 // in the .cpp file.
 
-struct EventExtent {
-  std::uint32_t x = 1;
-  std::uint32_t y = 1;
-  std::uint32_t z = 1;
-
-  bool operator==(const EventExtent&) const = default;
-};
+using EventExtent = std::array<std::uint32_t, 3>;
 
 /// A call of the driver that launches a kernel or a graph.
 struct LaunchCall {
@@ -30,9 +25,9 @@ struct LaunchCall {
   std::uint32_t correlation = 0;
   bool of_graph = false;
   const char* name = "";  ///< mangled; empty for graphs. Valid during the call
-  EventExtent grid;
-  EventExtent block;
-  EventExtent cluster;
+  EventExtent grid{1, 1, 1};
+  EventExtent block{1, 1, 1};
+  EventExtent cluster{1, 1, 1};
   std::uint32_t dynamic_shared_bytes = 0;
   std::uint32_t region = 0;  ///< as KernelFacts has it; whoever hears of the call sets it
   bool may_overlap = false;  ///< it may begin before the launch before it in its stream has ended
@@ -51,9 +46,9 @@ struct KernelRecord {
   std::uint32_t correlation = 0;  ///< of the call that launched it
   bool of_graph = false;
   std::uint64_t graph_node = 0;  ///< 0 where no graph launched it
-  EventExtent grid;
-  EventExtent block;
-  EventExtent cluster;
+  EventExtent grid{1, 1, 1};
+  EventExtent block{1, 1, 1};
+  EventExtent cluster{1, 1, 1};
   std::uint32_t registers_per_thread = 0;
   std::uint32_t static_shared_bytes = 0;
   std::uint32_t dynamic_shared_bytes = 0;

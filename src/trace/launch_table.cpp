@@ -8,16 +8,12 @@
 namespace occbench {
 namespace {
 
-EntryExtent entry_extent(const EventExtent& extent) {
-  return {extent.x, extent.y, extent.z};
-}
-
 KernelFacts facts_of(const KernelRecord& record) {
   KernelFacts facts;
   facts.device = record.device;
-  facts.grid = entry_extent(record.grid);
-  facts.block = entry_extent(record.block);
-  facts.cluster = entry_extent(record.cluster);
+  facts.grid = record.grid;
+  facts.block = record.block;
+  facts.cluster = record.cluster;
   facts.registers_per_thread = record.registers_per_thread;
   facts.static_shared_bytes = record.static_shared_bytes;
   facts.dynamic_shared_bytes = record.dynamic_shared_bytes;
@@ -69,11 +65,11 @@ std::uint64_t pair(std::uint32_t a, std::uint32_t b) {
 std::size_t LaunchTable::Hash::operator()(const LaunchKey& key) const {
   std::size_t hash = reinterpret_cast<std::uintptr_t>(key.function);
   hash = mixed(hash, reinterpret_cast<std::uintptr_t>(key.context));
-  hash = mixed(hash, pair(key.grid.x, key.grid.y));
-  hash = mixed(hash, pair(key.grid.z, key.block.x));
-  hash = mixed(hash, pair(key.block.y, key.block.z));
-  hash = mixed(hash, pair(key.cluster.x, key.dynamic_shared_bytes));
-  hash = mixed(hash, pair(key.cluster.y, key.cluster.z));
+  hash = mixed(hash, pair(key.grid[0], key.grid[1]));
+  hash = mixed(hash, pair(key.grid[2], key.block[0]));
+  hash = mixed(hash, pair(key.block[1], key.block[2]));
+  hash = mixed(hash, pair(key.cluster[0], key.dynamic_shared_bytes));
+  hash = mixed(hash, pair(key.cluster[1], key.cluster[2]));
   return mixed(hash, key.region);
 }
 
@@ -102,11 +98,11 @@ TracedKernel* LaunchTable::find(const LaunchCall& call) const {
 }
 
 TracedKernel* LaunchTable::add(const LaunchCall& call, KernelFacts facts, Uncounted uncounted) {
-  facts.grid = entry_extent(call.grid);
-  facts.block = entry_extent(call.block);
+  facts.grid = call.grid;
+  facts.block = call.block;
   facts.dynamic_shared_bytes = call.dynamic_shared_bytes;
   facts.region = call.region;
-  if (call.cluster != EventExtent{}) facts.cluster = entry_extent(call.cluster);
+  if (call.cluster != EventExtent{1, 1, 1}) facts.cluster = call.cluster;
   const std::unique_lock lock(mutex_);
   const LaunchKey key = key_of(call);
   TracedKernel*& kernel = by_call_[key];

@@ -105,7 +105,7 @@ class LaunchSlots {
 struct LaunchKey {
   const void* context = nullptr;
   const void* function = nullptr;
-  EventExtent grid, block, cluster;
+  EventExtent grid{1, 1, 1}, block{1, 1, 1}, cluster{1, 1, 1};
   std::uint32_t dynamic_shared_bytes = 0;
   std::uint32_t region = 0;
   bool operator==(const LaunchKey&) const = default;

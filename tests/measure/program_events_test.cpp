@@ -32,7 +32,7 @@ using KernelActivity = CUpti_ActivityKernel9;
 #endif
 
 std::string text(const EventExtent& extent) {
-  return fmt::format("{},{},{}", extent.x, extent.y, extent.z);
+  return fmt::format("{},{},{}", extent[0], extent[1], extent[2]);
 }
 
 /// Writes down what it hears.

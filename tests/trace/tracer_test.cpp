@@ -100,7 +100,7 @@ TEST_F(TracerTest, CountsAGraphOfOneKernelUntilItIsMadeToLaunchAnother) {
   tracer->graph_changed(handle(0x60), handle(0x95), &kernel);
   program.launch_graph(handle(0x60));
   EXPECT_EQ(gpu.count("push"), 1) << "its arguments alone have changed";
-  kernel.grid.x = 9;
+  kernel.grid[0] = 9;
   tracer->graph_changed(handle(0x60), handle(0x95), &kernel);
   program.launch_graph(handle(0x60));
   EXPECT_EQ(gpu.count("push"), 1);
