@@ -108,6 +108,7 @@ class Attributor {
     const auto [begin, end] = samples_of(link);
     if (is_cut(link) || (!is_alone(link) && end - begin < kLeastSamples)) return;
     SampledLaunch launch;
+    launch.launches = 1;
     launch.kernel = launches_[link.launch].kernel;
     launch.start_ns = samples_[begin].start_ns;
     launch.end_ns = samples_[end - 1].end_ns;

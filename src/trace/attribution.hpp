@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "entries/entries.hpp"
 #include "measure/pm_sampling.hpp"
 
 namespace occbench {
@@ -29,13 +30,8 @@ struct LoggedLaunch {
 };
 
 /// What samples say of one launch, all of whose blocks they saw.
-struct SampledLaunch {
+struct SampledLaunch : SampledTotals {
   std::uint32_t kernel = 0;
-  std::int64_t samples = 0;
-  double warp_cycles = 0;      ///< cycles of resident warps, summed over warps and SMs
-  double active_cycles = 0;    ///< summed over SMs
-  double longest_cycles = 0;   ///< of the SM with most active cycles in each sample, summed over samples
-  double active_ns = 0;        ///< time in which an SM had a warp of it
   std::uint64_t start_ns = 0;  ///< of its first sample
   std::uint64_t end_ns = 0;    ///< of its last
 };

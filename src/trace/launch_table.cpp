@@ -357,13 +357,7 @@ std::size_t LaunchTable::add_sampled(std::span<const SampledLaunch> launches, in
     if (kernel.uncounted == Uncounted::left_out) continue;
     ++wanted;
     const std::lock_guard lock(records_mutex_);
-    SampledTotals& totals = kernel.sampled;
-    ++totals.launches;
-    totals.samples += launch.samples;
-    totals.warp_cycles += launch.warp_cycles;
-    totals.active_cycles += launch.active_cycles;
-    totals.longest_cycles += launch.longest_cycles;
-    totals.active_ns += launch.active_ns;
+    kernel.sampled += launch;
     kernel.sampled_times.add(launch.active_ns);
     has_readings_ = true;
     kernel.sampled_pcts.add(100 * launch.warp_cycles / (warps_per_sm * launch.active_cycles));

@@ -160,7 +160,7 @@ TEST(LaunchTable, LogsFillsAndCopiesAndOfAGraphThatIsLaunchedForEverTheLatestLau
 TEST(LaunchTable, AddsUpWhatWasSampled) {
   Table table;
   TracedKernel& kernel = table.launch(1);
-  const SampledLaunch launch{kernel.number, 10, 3200, 100, 120, 5000};
+  const SampledLaunch launch{{1, 10, 3200, 100, 120, 5000}, kernel.number};
   table.add_sampled(std::vector<SampledLaunch>(3, launch), 64);
   const ProgramLaunches seen = table.entry().seen;
   const SampledTotals& sampled = seen.sampled;
