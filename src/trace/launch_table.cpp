@@ -220,8 +220,8 @@ TracedKernel* LaunchTable::recorded_kernel(const KernelRecord& record, NotedLaun
 }
 
 void LaunchTable::add_unrecorded(TracedKernel& kernel, std::uint32_t correlation) {
-  if (slots_.find(correlation).kind == LaunchKind::done) return;  // its record came nevertheless
-  slots_.note(correlation, {LaunchKind::unrecorded, kernel.number});
+  if (LaunchSlots::find(correlation).kind == LaunchKind::done) return;  // its record came nevertheless
+  note(correlation, {LaunchKind::unrecorded, kernel.number});
   const std::lock_guard lock(records_mutex_);
   ++kernel.totals.unrecorded;
 }
@@ -243,12 +243,12 @@ bool LaunchTable::is_possible(const KernelRecord& record) const {
 }
 
 void LaunchTable::add(const KernelRecord& record) {
-  const NotedLaunch launch = slots_.find(record.correlation);
+  const NotedLaunch launch = LaunchSlots::find(record.correlation);
   const bool counted = launch.kind == LaunchKind::counted || launch.kind == LaunchKind::unrecorded;
   if (launch.kind == LaunchKind::done || (counted && at(launch.number).name != record.name)) return;
-  if (counted) slots_.note(record.correlation, {LaunchKind::done, launch.number});
+  if (counted) note(record.correlation, {LaunchKind::done, launch.number});
   if (launch.kind == LaunchKind::plain || launch.kind == LaunchKind::uncertain)
-    slots_.note(record.correlation, {LaunchKind::recorded, launch.number});
+    note(record.correlation, {LaunchKind::recorded, launch.number});
   const std::lock_guard lock(records_mutex_);
   TracedKernel* const kernel = recorded_kernel(record, launch);
   if (kernel == nullptr) {
@@ -311,9 +311,9 @@ std::vector<LoggedLaunch> LaunchTable::log(std::uint32_t first, std::uint32_t la
   };
   std::vector<Noted> all;
   for (std::uint32_t correlation = first; correlation != last + 1; ++correlation) {
-    const NotedLaunch launch = slots_.find(correlation);
+    const NotedLaunch launch = LaunchSlots::find(correlation);
     if (launch.kind != LaunchKind::none && launch.kind != LaunchKind::uncertain)
-      all.push_back({launch, slots_.mark_of(correlation)});
+      all.push_back({launch, mark_of(correlation)});
   }
   std::vector<LoggedLaunch> launches;
   const std::shared_lock lock(mutex_);

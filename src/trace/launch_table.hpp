@@ -55,6 +55,7 @@ class LaunchSlots {
   static constexpr std::size_t kLaunches = 1 << 18;
   static constexpr std::uint32_t kMostNumbers = 1 << 24;  ///< of kernels or graphs
 
+  /// Of a launch, before the driver has it.
   void note(std::uint32_t correlation, NotedLaunch launch) {
     slot(correlation)
         .launch.store(std::uint64_t{correlation} << 32 | std::uint64_t{launch.number} << 8 |
@@ -68,9 +69,9 @@ class LaunchSlots {
             static_cast<std::uint32_t>(value >> 8) & (kMostNumbers - 1)};
   }
 
-  /// Of a launch that is noted.
+  /// When and in which stream the call of a launch that is noted was made.
   /// @param is_wanted whether samples of it are
-  void mark(std::uint32_t correlation, LaunchMark mark, bool is_wanted) {
+  void mark(std::uint32_t correlation, LaunchMark mark, bool is_wanted = true) {
     slot(correlation).mark.store(mark.called_ns << 16 | mark.stream, std::memory_order_relaxed);
     latest_.store(correlation, std::memory_order_relaxed);
     if (is_wanted) latest_wanted_.store(correlation, std::memory_order_relaxed);
@@ -179,7 +180,7 @@ struct MissingRecords {
 /// The kernels of a process, and everything that is known of their launches. A launch finds its kernel in its callback; its
 /// record and its counters find it by number. Memory grows with launches that are counted, not with others. Thread-safe; nothing is
 /// held while a file is written, a name is demangled, or the driver or CUPTI is called.
-class LaunchTable {
+class LaunchTable : public LaunchSlots {
  public:
   /// @param by_region whether launches in different regions are of different kernels
   explicit LaunchTable(bool by_region = false) : by_region_(by_region) {}
@@ -202,26 +203,12 @@ class LaunchTable {
   /// Its handles may be used for other kernels from now on.
   void context_is_gone(const void* context);
 
-  /// Of a launch, before the driver has it.
-  void note(std::uint32_t correlation, NotedLaunch launch) {
-    slots_.note(correlation, launch);
-  }
-  /// When and in which stream its call was made. @param called_ns 0 if nothing is sampled now
-  void mark(std::uint32_t correlation, LaunchMark mark, bool is_wanted = true) {
-    slots_.mark(correlation, mark, is_wanted);
-  }
-  std::uint32_t latest_wanted() const {
-    return slots_.latest_wanted();
-  }
-  std::uint32_t latest() const {
-    return slots_.latest();
-  }
   /// The launches on a device that were called for from one correlation to another, in that order; graphs as their kernels.
   /// Of a graph that is launched again and again only the latest launches, of some 10,000 kernels together.
   std::vector<LoggedLaunch> log(std::uint32_t first, std::uint32_t last, int device);
   /// Whether a plain launch's record is still to come, if one comes.
   bool awaits_record(std::uint32_t correlation) const {
-    return slots_.find(correlation).kind == LaunchKind::plain;
+    return LaunchSlots::find(correlation).kind == LaunchKind::plain;
   }
   /// Nothing of a context ran at that time, on the clock of records.
   void was_idle(std::uint32_t context, std::uint64_t ns);
@@ -278,7 +265,6 @@ class LaunchTable {
   void append_kernel(std::string& file, TracedKernel& kernel, bool all);
 
   const bool by_region_;
-  LaunchSlots slots_;
   mutable std::shared_mutex mutex_;  ///< of what finds kernels and names
   std::unordered_map<LaunchKey, TracedKernel*, Hash> by_call_;
   /// Some of by_call_, found without a lock.
