@@ -221,7 +221,7 @@ void LaunchGate::enter() {
 LaunchGate::Closed LaunchGate::close(Patience patience) {
   const bool was_open = wait_for(patience, [&] { return !closed_.exchange(true); });
   if (!was_open) return {};
-  Closed closed(*this);
+  Closed closed(this);
   return wait_for(patience, [&] { return inside_.load() == 0; }) ? std::move(closed) : Closed();
 }
 

@@ -109,26 +109,13 @@ class LaunchGate {
     inside_.fetch_sub(1);
   }
 
-  /// The gate is closed as long as this lives, unless it is empty.
-  class Closed {
-   public:
-    Closed() = default;
-    explicit Closed(LaunchGate& gate) : gate_(&gate) {}
-    ~Closed() {
-      if (gate_ != nullptr) gate_->closed_.store(false);
+  struct Opener {
+    void operator()(LaunchGate* gate) const {
+      gate->closed_.store(false);
     }
-    Closed(Closed&& other) noexcept : gate_(std::exchange(other.gate_, nullptr)) {}
-    Closed& operator=(Closed&& other) noexcept {
-      std::swap(gate_, other.gate_);
-      return *this;
-    }
-    explicit operator bool() const {
-      return gate_ != nullptr;
-    }
-
-   private:
-    LaunchGate* gate_ = nullptr;
   };
+  /// The gate is closed as long as this lives, unless it is empty.
+  using Closed = std::unique_ptr<LaunchGate, Opener>;
 
   /// Holds launches that come and waits for those that are inside to leave, when no other thread holds
   /// launches any more. @returns empty, and holds none, if that was not so in time
@@ -183,12 +170,9 @@ class ContextCounter {
     return may_repeat_.load(std::memory_order_relaxed);
   }
 
-  /// Around a launch that is not counted.
-  void enter() {
-    gate_.enter();
-  }
-  void leave() {
-    gate_.leave();
+  /// For launches that are not counted.
+  LaunchGate& gate() {
+    return gate_;
   }
 
   /// Before the first launch of a context: takes the counters if nothing runs, so that it costs no time
@@ -220,10 +204,6 @@ class ContextCounter {
   /// Nobody else wants them after all.
   void resume() {
     usable_ = !ended_;
-  }
-
-  void wait_until_open() const {
-    gate_.wait_until_open();
   }
 
  private:

@@ -372,7 +372,7 @@ bool Tracer::count_if_due(const LaunchCall& call, Context& context, const Launch
       return true;
   }
   // Also when nothing more is counted: what was is still to be read.
-  counter.enter();
+  counter.gate().enter();
   return false;
 }
 
@@ -428,7 +428,7 @@ void Tracer::launch_ends(void* handle, std::uint32_t correlation, const std::uin
       table_.note(correlation, {LaunchKind::uncertain, kernel != nullptr ? kernel->number : graph->number});
     if (kernel != nullptr && launched && !captures)
       context->latest.store(correlation, std::memory_order_release);
-    if (begun.state == Begun::entered) context->counter->leave();
+    if (begun.state == Begun::entered) context->counter->gate().leave();
   });
 }
 
@@ -443,7 +443,7 @@ void Tracer::memory_call_begins(void* context, std::uint32_t correlation) {
 void Tracer::capture_begins(void*) {
   if (abandoned_) return;
   captures_.begins();
-  for (const auto& context : counted_contexts()) context->counter->wait_until_open();
+  for (const auto& context : counted_contexts()) context->counter->gate().wait_until_open();
 }
 
 void Tracer::capture_has_begun(void* stream, bool capturing) {

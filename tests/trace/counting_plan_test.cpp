@@ -521,8 +521,8 @@ TEST_F(ContextCounterTest, OutlivesTheFailureOfEachCall) {
     counter->prepare();
     for (std::uint32_t i = 1; i <= kRangesOfSession + 8; ++i) {
       count(i);
-      counter->enter();
-      counter->leave();
+      counter->gate().enter();
+      counter->gate().leave();
     }
     counter->tend();
     counter->finish(true);
@@ -559,9 +559,9 @@ TEST_F(ContextCounterTest, CountsEachLaunchOfManyThreadsAlone) {
           EXPECT_TRUE(count(thread * 1000 + i + 1));
           continue;
         }
-        counter->enter();
+        counter->gate().enter();
         gpu.launch(nullptr);
-        counter->leave();
+        counter->gate().leave();
       }
     });
   }
