@@ -188,18 +188,15 @@ struct EntryView {
   }
   /// As many whole values as there are.
   template <typename Value>
-  std::vector<Value> values() const;
+  std::vector<Value> values() const {
+    std::vector<Value> result(payload.size() / sizeof(Value));
+    if (!result.empty()) std::memcpy(result.data(), payload.data(), result.size() * sizeof(Value));
+    return result;
+  }
 };
 
 /// Hands each whole entry on, in order, and stops at one that is torn. @returns whether the file begins with kEntriesMagic
 bool for_each_entry(std::string_view file, const std::function<void(const EntryView&)>& visit);
-
-template <typename Value>
-std::vector<Value> EntryView::values() const {
-  std::vector<Value> result(payload.size() / sizeof(Value));
-  if (!result.empty()) std::memcpy(result.data(), payload.data(), result.size() * sizeof(Value));
-  return result;
-}
 
 /// As many of a stream of times as a median and a test need, each of the stream as likely as any other
 /// (Vitter's algorithm R), drawn alike in every run.
