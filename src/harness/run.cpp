@@ -320,21 +320,6 @@ Interval interval_around(RunRanges runs, const CaseRecord& record, const Limits&
   return intervals_of(launch, usage, limits, profile, tasks, runs).achieved;
 }
 
-/// Of `numbers`, in their order, those whose work together is little enough.
-/// @param microseconds  of each, on one core
-/// @param left          microseconds for all of them
-std::vector<std::size_t> affordable(std::span<const std::size_t> numbers,
-                                    const std::function<double(std::size_t)>& microseconds, double left) {
-  std::vector<std::size_t> chosen;
-  for (const std::size_t number : numbers) {
-    const double needed = microseconds(number);
-    if (needed > left) continue;
-    left -= needed;
-    chosen.push_back(number);
-  }
-  return chosen;
-}
-
 void tell_left_out(std::size_t left_out, std::size_t cases, std::string_view what, double most) {
   if (left_out == 0) return;
   fmt::print(stderr,
@@ -343,37 +328,42 @@ void tell_left_out(std::size_t left_out, std::size_t cases, std::string_view wha
              left_out, cases, what, most / 1e6);
 }
 
-/// As far as the work goes, in the order of the cases: predictions first, then ranges.
+/// Takes `needed` from what is `left` where it is enough.
+bool afford(double& left, double needed) {
+  if (needed > left) return false;
+  left -= needed;
+  return true;
+}
+
+/// As far as the work goes, in the order of the cases.
 std::vector<ListedCase> predict_all(std::span<const PlannedCase> cases, const Device& device,
                                     const ChosenProfile& profile) {
   std::vector<ListedCase> predicted(cases.size());
-  const auto microseconds = [&](std::size_t i) {
-    return simulation_microseconds(device.limits, tasks_of(cases[i].known));
-  };
-  const auto of_all_runs = [&](std::size_t i) {
-    const Tasks tasks = tasks_of(cases[i].known);
-    const std::int64_t runs = runs_of(tasks, chance_of(profile, device.limits, tasks));
-    return static_cast<double>(runs) * microseconds(i);
-  };
-  std::vector<std::size_t> numbers;
+  std::vector<std::size_t> affordable;
+  std::vector<bool> has_range(cases.size());
+  double left = kMostOfPredictions, left_for_ranges = kMostOfRanges;
+  std::size_t without = 0, without_range = 0;
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    if (can_be_predicted(cases[i].known)) numbers.push_back(i);
+    if (!can_be_predicted(cases[i].known)) continue;
+    const Tasks tasks = tasks_of(cases[i].known);
+    const double microseconds = simulation_microseconds(device.limits, tasks);
+    const std::int64_t runs = runs_of(tasks, chance_of(profile, device.limits, tasks));
+    if (afford(left, static_cast<double>(runs) * microseconds)) {
+      affordable.push_back(i);
+      has_range[i] = afford(left_for_ranges, std::max(kRangeMicroseconds, 2 * microseconds));
+      without_range += has_range[i] ? 0 : 1;
+    } else {
+      ++without;
+    }
   }
-  const std::size_t predictable = numbers.size();
-  numbers = affordable(numbers, of_all_runs, kMostOfPredictions);
-  tell_left_out(predictable - numbers.size(), cases.size(), "prediction", kMostOfPredictions);
-  for_each_parallel(numbers.size(), [&](std::size_t each) {
-    const std::size_t i = numbers[each];
-    predicted[i].simulated = simulated(cases[i].known, device.limits, profile);
-  });
-  std::erase_if(numbers, [&](std::size_t i) { return !predicted[i].simulated; });
-  const std::vector<std::size_t> with_range = affordable(
-      numbers, [&](std::size_t i) { return std::max(kRangeMicroseconds, 2 * microseconds(i)); },
-      kMostOfRanges);
-  tell_left_out(numbers.size() - with_range.size(), cases.size(), "range of the prediction", kMostOfRanges);
-  for_each_parallel(with_range.size(), [&](std::size_t each) {
-    const std::size_t i = with_range[each];
-    predicted[i].range = interval_around(*predicted[i].simulated, cases[i].known, device.limits, profile);
+  tell_left_out(without, cases.size(), "prediction", kMostOfPredictions);
+  tell_left_out(without_range, cases.size(), "range of the prediction", kMostOfRanges);
+  for_each_parallel(affordable.size(), [&](std::size_t each) {
+    const std::size_t i = affordable[each];
+    ListedCase& listed = predicted[i];
+    listed.simulated = simulated(cases[i].known, device.limits, profile);
+    if (listed.simulated && has_range[i])
+      listed.range = interval_around(*listed.simulated, cases[i].known, device.limits, profile);
   });
   return predicted;
 }
