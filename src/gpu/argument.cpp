@@ -39,7 +39,9 @@ constexpr TypeName kTypeNames[] = {{"float", ElementType::float32},
                                    {"int16_t", ElementType::int16},
                                    {"uint16_t", ElementType::uint16},
                                    {"int64_t", ElementType::int64},
-                                   {"uint64_t", ElementType::uint64}};
+                                   {"uint64_t", ElementType::uint64},
+                                   {"signed char", ElementType::int8},
+                                   {"bool", ElementType::uint8}};
 
 /// No GPU has more memory.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 48;
@@ -47,12 +49,6 @@ constexpr std::int64_t kMostBytes = std::int64_t{1} << 48;
 [[noreturn]] void refuse(std::string_view text, std::string_view why) {
   throw InputError("--arg {}: {}; an argument is float[1<<24], float[1024]=zeros, int[64]=iota or int=5",
                    text, why);
-}
-
-std::optional<ElementType> type_of(std::string_view name) {
-  const auto found = std::ranges::find(kTypeNames, trimmed(name), &TypeName::name);
-  if (found == std::end(kTypeNames)) return std::nullopt;
-  return found->type;
 }
 
 ElementType required_type(std::string_view name, std::string_view text) {
@@ -122,6 +118,12 @@ Argument buffer(std::string_view text, std::size_t open) {
 }
 
 }  // namespace
+
+std::optional<ElementType> type_of(std::string_view name) {
+  const auto found = std::ranges::find(kTypeNames, trimmed(name), &TypeName::name);
+  if (found == std::end(kTypeNames)) return std::nullopt;
+  return found->type;
+}
 
 std::size_t bytes_of(ElementType type) {
   constexpr std::size_t kInOrder[] = {1, 1, 2, 2, 4, 4, 8, 8, 4, 8};

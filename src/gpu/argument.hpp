@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,6 +20,8 @@ enum class Contents {
 enum class ElementType { int8, uint8, int16, uint16, int32, uint32, int64, uint64, float32, float64 };
 
 std::size_t bytes_of(ElementType type);
+/// As a name of C++; empty for another.
+std::optional<ElementType> type_of(std::string_view name);
 std::string_view to_string(ElementType type);
 
 /// One argument of a kernel, as a description: nothing is allocated.

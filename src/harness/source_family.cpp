@@ -211,19 +211,10 @@ std::vector<std::string> parameters_of(const std::string& signature) {
       break;
     }
   }
-  std::vector<std::string> parameters(1);
-  depth = 0;
-  for (std::size_t i = open + 1; i + 1 < signature.size(); ++i) {
-    const char letter = signature[i];
-    depth += letter == '<' || letter == '(' ? 1 : letter == '>' || letter == ')' ? -1 : 0;
-    if (letter == ',' && depth == 0) {
-      parameters.emplace_back();
-    } else if (letter != ' ' || !parameters.back().empty()) {
-      parameters.back() += letter;
-    }
-  }
-  if (parameters == std::vector<std::string>{""} || parameters == std::vector<std::string>{"void"}) return {};
-  return parameters;
+  if (open == signature.size()) return {};
+  const std::string_view within = std::string_view(signature).substr(open + 1, signature.size() - open - 2);
+  if (trimmed(within).empty() || within == "void") return {};
+  return mapped(split(within, ','), [](std::string_view each) { return std::string(trimmed(each)); });
 }
 
 /// "float const* __restrict__" as "float*"
@@ -237,28 +228,12 @@ std::string plain(std::string text) {
   return text;
 }
 
-/// Types of the same size and kind are one: `long` is `long long`, and `signed char` `char`.
-std::string canonical(const std::string& type) {
-  static const std::map<std::string, std::string> kSame = {{"long", "long long"},
-                                                           {"unsigned long", "unsigned long long"},
-                                                           {"signed char", "char"},
-                                                           {"unsigned int", "unsigned"},
-                                                           {"bool", "unsigned char"}};
-  const auto found = kSame.find(type);
-  return found == kSame.end() ? type : found->second;
-}
-
 bool fits(const std::string& parameter, const Argument& argument) {
   const bool is_pointer = parameter.ends_with('*') || parameter.ends_with("[]");
   if (is_pointer != argument.is_buffer()) return false;
-  const std::string type = canonical(plain(parameter.substr(0, parameter.find('*'))));
+  const auto type = type_of(plain(parameter.substr(0, parameter.find('*'))));
   // What this program has no name for is taken by its bytes: void*, float4*, a type of the user's.
-  const bool is_known = type == canonical(std::string(to_string(argument.type)));
-  static const std::vector<std::string> kScalars = {
-      "float", "double",         "int",       "unsigned",          "char", "unsigned char",
-      "short", "unsigned short", "long long", "unsigned long long"};
-  const bool is_scalar = std::ranges::find(kScalars, type) != kScalars.end();
-  return is_known || (is_pointer && !is_scalar);
+  return type ? *type == argument.type : is_pointer;
 }
 
 }  // namespace
