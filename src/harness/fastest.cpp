@@ -175,7 +175,7 @@ class HarnessRacers final : public Racers {
     std::vector<double> times;
     const bool ready = with_case(number, [&](ReadyCase& of) {
       while (times.size() < launches) times.push_back(of.time_launch());
-      useful_[number] = of.useful();
+      useful_[number] = of.prepared().useful();
     });
     if (!ready) return {};
     times_[number].insert(times_[number].end(), times.begin(), times.end());
@@ -189,7 +189,7 @@ class HarnessRacers final : public Racers {
       output_.begin(*cases_[number]);
       const bool ready = with_case(number, [&](ReadyCase& of) {
         checks_[number] = of.check_and_launch();
-        if (std::string more = of.why_wrong(); !more.empty()) why = std::move(more);
+        if (std::string more = of.prepared().why_wrong(); !more.empty()) why = std::move(more);
       });
       if (!ready) return false;
       keep(number, {});

@@ -26,11 +26,11 @@ void end_without_times(CaseRecord& record, TimeStatus status, const std::string&
 }
 
 /// Lost updates differ from launch to launch: the samples have the share of each, and the note their median.
-void measure_lost_updates(ReadyCase& ready, MeasuredCase& into) {
+void measure_lost_updates(const ReadyCase& ready, cudaStream_t stream, MeasuredCase& into) {
   constexpr std::size_t kLaunches = 16;
   std::vector<double> shares;
   while (shares.size() < kLaunches) {
-    const std::optional<double> share = ready.lost_updates_pct();
+    const std::optional<double> share = ready.prepared().lost_updates_pct(stream);
     if (!share) return;
     shares.push_back(*share);
   }
@@ -49,50 +49,24 @@ constexpr double kUnstableSpreadPct = 5;
 constexpr double kEventResolutionUs = 0.5;
 
 /// The condition of the GPU while the times of a case are taken.
-class GpuWatch {
- public:
-  /// `instruments` must outlive it.
-  explicit GpuWatch(Instruments& instruments) : instruments_(instruments) {}
+struct GpuWatch {
+  Instruments& instruments;
+  Condition condition = {};         ///< as the last look found it, with the reasons of all looks
+  Integer sm_clock_mhz = {};        ///< as NVML said last
+  std::uint64_t event_reasons = 0;  ///< why clocks were lower at one of the looks: NVML's bits
 
-  /// Asks NVML. Reasons for lower clocks add up from look to look.
+  /// Asks NVML.
   void look() {
-    const GpuCondition seen = instruments_.condition();
-    sm_clock_mhz_ = seen.sm_clock_mhz;
-    condition_.memory_clock_mhz = seen.memory_clock_mhz;
-    condition_.temperature_c = seen.temperature_c;
-    condition_.power_w = seen.power_w;
-    condition_.other_processes = seen.other_processes;
+    const GpuCondition seen = instruments.condition();
+    sm_clock_mhz = seen.sm_clock_mhz;
+    condition.memory_clock_mhz = seen.memory_clock_mhz;
+    condition.temperature_c = seen.temperature_c;
+    condition.power_w = seen.power_w;
+    condition.other_processes = seen.other_processes;
     if (!seen.clocks_event_reasons) return;
-    event_reasons_ |= *seen.clocks_event_reasons;
-    condition_.throttle_reasons = clocks_event_reasons_text(event_reasons_);
+    event_reasons |= *seen.clocks_event_reasons;
+    condition.throttle_reasons = clocks_event_reasons_text(event_reasons);
   }
-
-  /// Looks, with the reasons that were seen so far forgotten.
-  void forget_and_look() {
-    event_reasons_ = 0;
-    look();
-  }
-
-  /// Whether heat or power held the clocks down at one of the looks.
-  bool saw_throttle() const {
-    return is_throttled(event_reasons_);
-  }
-
-  /// As the last look found it, with the reasons of all.
-  const Condition& condition() const {
-    return condition_;
-  }
-
-  /// As NVML said last.
-  const Integer& sm_clock_mhz() const {
-    return sm_clock_mhz_;
-  }
-
- private:
-  Instruments& instruments_;
-  Condition condition_;
-  Integer sm_clock_mhz_;
-  std::uint64_t event_reasons_ = 0;  ///< NVML's bits
 };
 
 void top_up(std::vector<double>& microseconds, ReadyCase& ready) {
@@ -113,17 +87,18 @@ void time_case(ReadyCase& ready, std::vector<double> microseconds, GpuWatch& wat
   if (stop_asked()) return;
   CaseRecord& record = into.record;
   watch.look();
-  record.times = times_of(microseconds, watch.saw_throttle(), ready.useful());
+  record.times = times_of(microseconds, is_throttled(watch.event_reasons), ready.prepared().useful());
   if (record.times.status != TimeStatus::ok) {
     add_note(record.note, fmt::format("timed twice: {} at first", to_string(*record.times.status)));
     into.samples.add("time_us_discarded", microseconds);
-    watch.forget_and_look();
+    watch.event_reasons = 0;
+    watch.look();
     for (double& time : microseconds) {
       if (stop_asked()) return;
       time = ready.time_launch();
     }
     watch.look();
-    record.times = times_of(microseconds, watch.saw_throttle(), ready.useful());
+    record.times = times_of(microseconds, is_throttled(watch.event_reasons), ready.prepared().useful());
   }
   into.samples.add("time_us", microseconds);
 }
@@ -199,8 +174,8 @@ std::unique_ptr<ReadyCase> check_and_time(const PlannedCase& planned, const Meas
     auto ready = std::make_unique<ReadyCase>(planned, with.device, with.instruments);
     // These launches load the module, which must not happen behind a blocked stream.
     record.check = ready->check_and_launch();
-    add_note(record.note, ready->why_wrong());
-    measure_lost_updates(*ready, into);
+    add_note(record.note, ready->prepared().why_wrong());
+    measure_lost_updates(*ready, with.instruments.stream(), into);
     watch.look();
     TimedLaunches timed = with.raced != nullptr
                               ? TimedLaunches{*with.raced, {}}
@@ -243,11 +218,11 @@ std::optional<MeasuredCase> measure_case(const PlannedCase& planned, const Measu
   // Check and times. A case that the end of the run cuts off is as if it had not begun.
   std::unique_ptr<ReadyCase> ready;
   if (planned.can_launch()) {
-    GpuWatch watch(with.instruments);
+    GpuWatch watch{with.instruments};
     ready = check_and_time(planned, with, watch, measured);
     if (stop_asked() && record.times.status != TimeStatus::failed) return std::nullopt;
-    record.condition = watch.condition();
-    record.readings.counters.sm_clock_mhz = watch.sm_clock_mhz();
+    record.condition = watch.condition;
+    record.readings.counters.sm_clock_mhz = watch.sm_clock_mhz;
   }
 
   // Counters, occupancy over time and traces, each in launches of its own, as long as the context lives. A run
@@ -325,14 +300,6 @@ Check ReadyCase::check_and_launch() {
   return result;
 }
 
-std::string ReadyCase::why_wrong() const {
-  return prepared_->why_wrong();
-}
-
-std::optional<double> ReadyCase::lost_updates_pct() {
-  return prepared_->lost_updates_pct(instruments_.stream());
-}
-
 double ReadyCase::time_launch() {
   return instruments_.microseconds([&](cudaStream_t stream) { prepared_->launch(stream); }, cold_);
 }
@@ -348,10 +315,6 @@ void ReadyCase::launch_and_wait() {
 
 std::vector<WarpRecord> ReadyCase::trace() {
   return prepared_->trace(instruments_.stream());
-}
-
-Amount ReadyCase::useful() const {
-  return prepared_->useful();
 }
 
 CounterSetup set_up_counters(Instruments& instruments, const Options& options) {

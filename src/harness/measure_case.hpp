@@ -79,12 +79,6 @@ class ReadyCase {
   /// CannotRun, CudaError
   Check check_and_launch();
 
-  /// As Prepared::why_wrong.
-  std::string why_wrong() const;
-
-  /// As Prepared::lost_updates_pct.
-  std::optional<double> lost_updates_pct();
-
   /// Microseconds of one launch. @throws CudaError
   double time_launch();
 
@@ -97,7 +91,9 @@ class ReadyCase {
   /// As Prepared::trace.
   std::vector<WarpRecord> trace();
 
-  Amount useful() const;
+  Prepared& prepared() const {
+    return *prepared_;
+  }
 
  private:
   Instruments& instruments_;
