@@ -96,15 +96,6 @@ double achieved_pct(std::span<const SmRecord> sms, int max_warps_per_sm) {
   return all.achieved_pct(max_warps_per_sm);
 }
 
-double resident_blocks(std::span<const WarpRecord> records, int warps_per_block) {
-  std::int64_t block_cycles = 0;
-  for (const BlockRecord& block : blocks_of(records, warps_per_block))
-    block_cycles += block.end_cycles - block.start_cycles;
-  std::int64_t active_cycles = 0;
-  for (const SmRecord& sm : sms_of(records, warps_per_block)) active_cycles += sm.active_cycles;
-  return static_cast<double>(block_cycles) / static_cast<double>(active_cycles);
-}
-
 std::int64_t out_of_order(std::span<const BlockRecord> blocks) {
   std::int64_t late = 0;
   std::int64_t earliest_above = std::numeric_limits<std::int64_t>::max();

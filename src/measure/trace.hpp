@@ -49,10 +49,6 @@ std::vector<SmRecord> sms_of(std::span<const WarpRecord> records, int warps_per_
 /// Achieved occupancy as the counter defines it: over the active cycles of all SMs together, percent.
 double achieved_pct(std::span<const SmRecord> sms, int max_warps_per_sm);
 
-/// Blocks resident on an SM, mean over the active cycles of all SMs, as the counter of the column
-/// resident_blocks defines it. @throws InputError as blocks_of()
-double resident_blocks(std::span<const WarpRecord> records, int warps_per_block);
-
 /// Blocks that started later than some block of a higher index did: 0 where blocks start in ascending order.
 std::int64_t out_of_order(std::span<const BlockRecord> blocks);
 

@@ -3,6 +3,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -40,6 +41,16 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 constexpr const char* kAchieved = "sm__warps_active.avg.pct_of_peak_sustained_active";
+
+/// Blocks resident on an SM, mean over the active cycles of all SMs, as the counter of the column resident_blocks defines it.
+double resident_blocks(std::span<const WarpRecord> records, int warps_per_block) {
+  std::int64_t block_cycles = 0;
+  for (const BlockRecord& block : blocks_of(records, warps_per_block))
+    block_cycles += block.end_cycles - block.start_cycles;
+  std::int64_t active_cycles = 0;
+  for (const SmRecord& sm : sms_of(records, warps_per_block)) active_cycles += sm.active_cycles;
+  return static_cast<double>(block_cycles) / static_cast<double>(active_cycles);
+}
 
 class DepthOnAGpu : public OnAGpu {
  protected:

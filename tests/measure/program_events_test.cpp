@@ -548,13 +548,6 @@ TEST(Trace, OneSlowWarpInEightLeavesAnEighthOfTheBlockForTheRestOfItsTime) {
   EXPECT_DOUBLE_EQ(sms_of(records, 8)[0].achieved_pct(8), 100.0 * 23000 / (16000 * 8));
 }
 
-TEST(Trace, ABlockIsResidentUntilItsLastWarpEnds) {
-  // Blocks of two warps: on SM 0 one for 100 of 200 active cycles beside one for all 200, on SM 5 one for 50.
-  const std::vector<WarpRecord> records = {warp(0, 0, 10),  warp(0, 0, 100), warp(0, 0, 200),
-                                           warp(0, 0, 150), warp(5, 0, 50),  warp(5, 0, 20)};
-  EXPECT_DOUBLE_EQ(resident_blocks(records, 2), (100.0 + 200 + 50) / (200 + 50));
-}
-
 TEST(Trace, OccupancyOfTheDeviceIsOverTheActiveCyclesOfAllSmsTogether) {
   // Full for 100 cycles on SM 0, half full for 300 on SM 5: 2*100 + 1*300 of 2*400.
   const std::vector<WarpRecord> records = {warp(5, 0, 300), warp(0, 0, 100), warp(0, 0, 100)};
