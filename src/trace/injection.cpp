@@ -1,7 +1,6 @@
 // What the CUDA driver calls in a program that runs with CUDA_INJECTION64_PATH naming this library, from
 // within cuInit. Nothing here is ever destroyed: the program's threads and CUPTI's may call until the process
 // is gone.
-#include <charconv>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
@@ -18,8 +17,10 @@
 #include <fmt/core.h>
 
 #include "entries/process_files.hpp"
+#include "files/input.hpp"
 #include "measure/cupti.hpp"
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 #include "predict/parallel.hpp"
 #include "record/kernel_name.hpp"
 #include "trace/regions.hpp"
@@ -42,24 +43,16 @@ void say(const std::string& line) {
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
 }
 
-std::string variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
 std::int64_t number_of(const char* name) {
-  const std::string text = variable(name);
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0) {
-    throw InputError(fmt::format("{}='{}' is not a number; occbench trace sets it", name, text));
-  }
-  return value;
+  const std::string text = environment_variable(name);
+  const auto value = read_number<std::int64_t>(text, 0);
+  if (!value) throw InputError("{}='{}' is not a number; occbench trace sets it", name, text);
+  return *value;
 }
 
 /// Each process has one of its own.
 std::string file_of_windows() {
-  const std::string name = variable(kTraceWindowsVariable);
+  const std::string name = environment_variable(kTraceWindowsVariable);
   return name.empty() ? "" : fmt::format("{}.{}", name, ::getpid());
 }
 
@@ -67,7 +60,7 @@ std::string file_of_windows() {
 constexpr std::chrono::milliseconds kCountedFirst{3000};
 
 std::optional<std::chrono::milliseconds> samples_after() {
-  const std::string counters = variable(kTraceCountersVariable);
+  const std::string counters = environment_variable(kTraceCountersVariable);
   if (counters == kTraceSampled) return std::chrono::milliseconds(0);
   if (counters == kTracePaced) return kCountedFirst;
   return {};
@@ -77,8 +70,8 @@ CountingRules rules() {
   CountingRules rules;
   rules.paced = samples_after().has_value();
   if (!rules.paced) rules.counted = static_cast<int>(number_of(kTraceCountersVariable));
-  if (!variable(kTraceAfterVariable).empty()) rules.after = number_of(kTraceAfterVariable);
-  if (const std::string kernels = variable(kTraceKernelsVariable); !kernels.empty()) {
+  if (!environment_variable(kTraceAfterVariable).empty()) rules.after = number_of(kTraceAfterVariable);
+  if (const std::string kernels = environment_variable(kTraceKernelsVariable); !kernels.empty()) {
     rules.wanted = [matches = kernel_filter(kernels)](std::string_view name) {
       return matches(demangled_kernel_name(std::string(name)));
     };
@@ -112,13 +105,13 @@ struct Library {
 
   explicit Library(const std::filesystem::path& file)
       : tracer({file,
-                words_of(variable(kTraceMetricsVariable)),
+                words_of(environment_variable(kTraceMetricsVariable)),
                 rules(),
                 samples_after(),
                 {},
                 why_not_counted(),
-                variable(kTraceRegionsVariable) == "1",
-                variable(kTraceOnlyVariable),
+                environment_variable(kTraceRegionsVariable) == "1",
+                environment_variable(kTraceOnlyVariable),
                 file_of_windows(),
                 [] { std::atexit(stop_sampling); }},
                *driver, say) {}
@@ -181,7 +174,7 @@ void start_thread() {
 }
 
 void start() {
-  const std::string out = variable(kTraceOutVariable);
+  const std::string out = environment_variable(kTraceOutVariable);
   if (out.empty() || library != nullptr) return;
   library = new Library(make_process_file(out, ::getpid()));
   Tracer& tracer = library->tracer;
