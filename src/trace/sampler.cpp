@@ -74,6 +74,40 @@ double expected_launches(std::span<const SmSample> samples, std::span<const Logg
   return blocks_of_log > 0 ? blocks * launches / blocks_of_log : 0;
 }
 
+/// As Sampler::Of has it.
+void append_window(const Sampler::Of& of, std::uint64_t interval_ns, std::span<const SmSample> samples,
+                   std::span<const LoggedLaunch> launches, std::span<const SampledLaunch> found) {
+  std::string text =
+      fmt::format("window {} {} {} {}\n", interval_ns, of.device, of.warps_per_sm, of.began_ns);
+  for (const LoggedLaunch& launch : launches) {
+    const std::string kernel =
+        launch.kernel == LoggedLaunch::kMemory ? "-" : fmt::format("{}", launch.kernel);
+    text += fmt::format("call {} {} {} {}\n", launch.called_ns, kernel, launch.blocks, launch.stream);
+  }
+  for (std::size_t i = 0; i < samples.size();) {
+    const SmSample& first = samples[i];
+    std::size_t end = i;
+    while (end < samples.size() && is_idle(samples[end])) ++end;
+    if (end > i) {
+      text += fmt::format("idle {} {} {}\n", first.start_ns, samples[end - 1].end_ns, end - i);
+      i = end;
+      continue;
+    }
+    text += fmt::format("sample {} {} {:.0f} {:.0f} {:.0f} {:.0f} {:.0f}\n", first.start_ns,
+                        first.end_ns - first.start_ns, first.blocks, first.warp_cycles, first.active_cycles,
+                        first.longest_cycles, first.elapsed_cycles);
+    ++i;
+  }
+  for (const SampledLaunch& launch : found) {
+    text += fmt::format("launch {} {} {} {:.0f} {:.0f}\n", launch.kernel, launch.start_ns,
+                        launch.end_ns - launch.start_ns, launch.warp_cycles, launch.active_cycles);
+  }
+  if (std::FILE* const out = std::fopen(of.windows.c_str(), "a")) {
+    std::fwrite(text.data(), 1, text.size(), out);
+    std::fclose(out);
+  }
+}
+
 }  // namespace
 
 Sampler::Sampler(SampledGpu& gpu, const Of& of, LaunchTable& table, const Captures& captures,
@@ -198,11 +232,8 @@ std::chrono::nanoseconds Sampler::sample() {
     // One beside the latest, where threads launch at once.
     const std::vector<LoggedLaunch> log = table_.log(first_, last_ + 1, of_.device);
     const Attribution found = attribute(samples, log);
-    if (!of_.windows.empty()) {
-      const std::uint64_t interval_ns = kSamplingWindows[window_].interval_ns;
-      append_window(of_.windows, {interval_ns, of_.device, of_.warps_per_sm, of_.began_ns}, samples, log,
-                    found.launches);
-    }
+    if (!of_.windows.empty())
+      append_window(of_, kSamplingWindows[window_].interval_ns, samples, log, found.launches);
     use(found);
     choose_window(found, samples, expected_launches(samples, log));
   }
@@ -311,40 +342,6 @@ CounterReadings AloneContext::stop(std::size_t ranges) {
   if (!counted_) return readings;
   for (const auto& [metric, value] : *counted_) readings[metric] = std::vector<double>(ranges, value);
   return readings;
-}
-
-void append_window(const std::filesystem::path& file, const WindowFacts& facts,
-                   std::span<const SmSample> samples, std::span<const LoggedLaunch> launches,
-                   std::span<const SampledLaunch> found) {
-  std::string text = fmt::format("window {} {} {} {}\n", facts.interval_ns, facts.device, facts.warps_per_sm,
-                                 facts.began_ns);
-  for (const LoggedLaunch& launch : launches) {
-    const std::string kernel =
-        launch.kernel == LoggedLaunch::kMemory ? "-" : fmt::format("{}", launch.kernel);
-    text += fmt::format("call {} {} {} {}\n", launch.called_ns, kernel, launch.blocks, launch.stream);
-  }
-  for (std::size_t i = 0; i < samples.size();) {
-    const SmSample& first = samples[i];
-    std::size_t end = i;
-    while (end < samples.size() && samples[end].blocks <= 0 && samples[end].active_cycles <= 0) ++end;
-    if (end > i) {
-      text += fmt::format("idle {} {} {}\n", first.start_ns, samples[end - 1].end_ns, end - i);
-      i = end;
-      continue;
-    }
-    text += fmt::format("sample {} {} {:.0f} {:.0f} {:.0f} {:.0f} {:.0f}\n", first.start_ns,
-                        first.end_ns - first.start_ns, first.blocks, first.warp_cycles, first.active_cycles,
-                        first.longest_cycles, first.elapsed_cycles);
-    ++i;
-  }
-  for (const SampledLaunch& launch : found) {
-    text += fmt::format("launch {} {} {} {:.0f} {:.0f}\n", launch.kernel, launch.start_ns,
-                        launch.end_ns - launch.start_ns, launch.warp_cycles, launch.active_cycles);
-  }
-  if (std::FILE* const out = std::fopen(file.c_str(), "a")) {
-    std::fwrite(text.data(), 1, text.size(), out);
-    std::fclose(out);
-  }
 }
 
 }  // namespace occbench

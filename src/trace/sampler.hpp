@@ -50,9 +50,14 @@ class Sampler {
  public:
   struct Of {
     int device = 0;
-    int warps_per_sm = 0;             ///< that one can hold
-    std::uint64_t began_ns = 0;       ///< of the samples' clock, where calls' times begin
-    std::filesystem::path windows{};  ///< what they held is appended to this file; empty = to none
+    int warps_per_sm = 0;        ///< that one can hold
+    std::uint64_t began_ns = 0;  ///< of the samples' clock, where calls' times begin
+    /// What windows held is appended to this text file, for a timeline and for tests of the attribution; empty = to none. Times are in
+    /// ns, from BEGAN on, on CUPTI's clock. Lines: `window INTERVAL DEVICE WARPS_PER_SM BEGAN`, `call CALLED KERNEL BLOCKS STREAM` of each
+    /// launch (KERNEL is - for a fill or a copy of memory), `sample START LENGTH BLOCKS WARP_CYCLES ACTIVE_CYCLES LONGEST_CYCLES
+    /// ELAPSED_CYCLES` of each sample, `idle START END COUNT` of samples in which nothing ran, and `launch KERNEL START LENGTH WARP_CYCLES
+    /// ACTIVE_CYCLES` of each launch that was found.
+    std::filesystem::path windows{};
   };
   /// @param wait waits for so long; false = the program ends, and so must the window
   Sampler(SampledGpu& gpu, const Of& of, LaunchTable& table, const Captures& captures,
@@ -170,21 +175,5 @@ class AloneContext : public CountedContext {
   std::uint64_t before_ns_ = 0;
   std::optional<std::map<std::string, double>> counted_;
 };
-
-/// A window as `window` lines have it.
-struct WindowFacts {
-  std::uint64_t interval_ns = 0;
-  int device = 0;
-  int warps_per_sm = 0;        ///< that one can hold
-  std::uint64_t began_ns = 0;  ///< on CUPTI's clock, where the times of the lines begin
-};
-
-/// Appends a window to a text file, for a timeline and for tests of the attribution. Times are in ns. Lines: `window INTERVAL DEVICE
-/// WARPS_PER_SM BEGAN`, `call CALLED KERNEL BLOCKS STREAM` of each launch (KERNEL is - for a fill or a copy of memory), `sample START LENGTH
-/// BLOCKS WARP_CYCLES ACTIVE_CYCLES LONGEST_CYCLES ELAPSED_CYCLES` of each sample, `idle START END COUNT` of samples in which nothing ran,
-/// and `launch KERNEL START LENGTH WARP_CYCLES ACTIVE_CYCLES` of each launch that was found.
-void append_window(const std::filesystem::path& file, const WindowFacts& facts,
-                   std::span<const SmSample> samples, std::span<const LoggedLaunch> launches,
-                   std::span<const SampledLaunch> found);
 
 }  // namespace occbench
