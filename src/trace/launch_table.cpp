@@ -28,11 +28,6 @@ bool is_launched_as(const TracedKernel& kernel, const KernelFacts& facts) {
          kernel.facts.dynamic_shared_bytes == facts.dynamic_shared_bytes;
 }
 
-std::size_t mixed(std::size_t hash, std::uint64_t value) {
-  hash = (hash ^ value) * 0x9E3779B97F4A7C15u;
-  return hash ^ (hash >> 29);
-}
-
 /// Of one graph that is launched again and again, in a log: more than run in a window.
 constexpr std::size_t kMostKernelsOfGraph = 10'000;
 
@@ -56,28 +51,7 @@ bool has_name(TracedKernel& kernel, const char* name) {
   return true;
 }
 
-std::uint64_t pair(std::uint32_t a, std::uint32_t b) {
-  return static_cast<std::uint64_t>(a) << 32 | b;
-}
-
 }  // namespace
-
-std::size_t LaunchTable::Hash::operator()(const LaunchKey& key) const {
-  std::size_t hash = reinterpret_cast<std::uintptr_t>(key.function);
-  hash = mixed(hash, reinterpret_cast<std::uintptr_t>(key.context));
-  hash = mixed(hash, pair(key.grid[0], key.grid[1]));
-  hash = mixed(hash, pair(key.grid[2], key.block[0]));
-  hash = mixed(hash, pair(key.block[1], key.block[2]));
-  hash = mixed(hash, pair(key.cluster[0], key.dynamic_shared_bytes));
-  hash = mixed(hash, pair(key.cluster[1], key.cluster[2]));
-  return mixed(hash, key.region);
-}
-
-std::size_t LaunchTable::Hash::operator()(const KernelFacts& facts) const {
-  std::size_t hash = mixed(facts.name, pair(facts.grid[0], facts.grid[1]));
-  hash = mixed(hash, pair(facts.grid[2], facts.block[0]));
-  return mixed(hash, pair(facts.dynamic_shared_bytes, facts.device << 24 | facts.region));
-}
 
 LaunchKey LaunchTable::key_of(const LaunchCall& call) {
   return {call.context, call.function, call.grid, call.block, call.cluster, call.dynamic_shared_bytes,

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -14,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -109,6 +111,7 @@ struct LaunchKey {
   EventExtent grid{1, 1, 1}, block{1, 1, 1}, cluster{1, 1, 1};
   std::uint32_t dynamic_shared_bytes = 0;
   std::uint32_t region = 0;
+  std::uint32_t unused = 0;  ///< so that all of its bytes have a value
   bool operator==(const LaunchKey&) const = default;
 };
 
@@ -248,8 +251,11 @@ class LaunchTable : public LaunchSlots {
 
  private:
   struct Hash {
-    std::size_t operator()(const LaunchKey& key) const;
-    std::size_t operator()(const KernelFacts& facts) const;
+    template <typename Key>
+    std::size_t operator()(const Key& key) const {
+      static_assert(std::has_unique_object_representations_v<Key>);
+      return std::hash<std::string_view>()({reinterpret_cast<const char*>(&key), sizeof key});
+    }
   };
 
   static LaunchKey key_of(const LaunchCall& call);
