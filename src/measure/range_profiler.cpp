@@ -43,11 +43,11 @@ std::vector<std::uint8_t> counter_availability(const Cupti& cupti, CUctx_st* con
 }
 
 MetricSet::MetricSet(const Cupti& cupti, const std::string& chip,
-                     const std::vector<std::uint8_t>& availability, const std::vector<std::string>& metrics)
-    : metrics_(known(cupti, chip, availability, metrics)),
-      host_(std::make_unique<MetricHost>(cupti, Profiler::range, chip, availability)) {
-  Cupti::require(host_->try_add(metrics_), "cuptiProfilerHostConfigAddMetrics");
-  config_ = host_->config_image();
+                     const std::vector<std::uint8_t>& availability, const std::vector<std::string>& wanted)
+    : metrics(known(cupti, chip, availability, wanted)),
+      host(std::make_unique<MetricHost>(cupti, Profiler::range, chip, availability)) {
+  Cupti::require(host->try_add(metrics), "cuptiProfilerHostConfigAddMetrics");
+  config = host->config_image();
 }
 
 RangeProfiler::RangeProfiler(const Cupti& cupti, CUctx_st* context, const MetricSet& set, std::size_t ranges)
@@ -56,7 +56,7 @@ RangeProfiler::RangeProfiler(const Cupti& cupti, CUctx_st* context, const Metric
   params.ctx = context;
   cupti_->call(OCC_CUPTI(cuptiRangeProfilerEnable), params);
   profiler_ = params.pRangeProfilerObject;
-  std::vector<const char*> names = pointers_to(set.metrics());
+  std::vector<const char*> names = pointers_to(set.metrics);
   auto size = OCC_CUPTI_PARAMS(CUpti_RangeProfiler_GetCounterDataSize_Params);
   size.pRangeProfilerObject = profiler_;
   size.pMetricNames = names.data();
@@ -90,8 +90,8 @@ void RangeProfiler::prepare() {
   cupti_->call(OCC_CUPTI(cuptiRangeProfilerCounterDataImageInitialize), image);
   auto params = OCC_CUPTI_PARAMS(CUpti_RangeProfiler_SetConfig_Params);
   params.pRangeProfilerObject = profiler_;
-  params.configSize = set_->config().size();
-  params.pConfig = set_->config().data();
+  params.configSize = set_->config.size();
+  params.pConfig = set_->config.data();
   params.counterDataImageSize = data_.size();
   params.pCounterDataImage = data_.data();
   params.range = CUPTI_UserRange;
@@ -149,9 +149,9 @@ void RangeProfiler::decode() {
 CounterReadings RangeProfiler::readings(std::size_t ranges) const {
   CounterReadings readings;
   for (std::size_t range = 0; range < ranges; ++range) {
-    const std::vector<double> values = set_->host().evaluate(set_->metrics(), data_, range);
+    const std::vector<double> values = set_->host->evaluate(set_->metrics, data_, range);
     for (std::size_t i = 0; i < values.size(); ++i) {
-      readings[set_->metrics()[i]].push_back(values[i]);
+      readings[set_->metrics[i]].push_back(values[i]);
     }
   }
   return readings;

@@ -24,28 +24,16 @@ using CounterReadings = std::map<std::string, std::vector<double>, std::less<>>;
 std::vector<std::uint8_t> counter_availability(const Cupti& cupti, CUctx_st* context);
 
 /// What CUPTI needs to collect one list of metrics on one kind of chip.
-class MetricSet {
- public:
-  /// @param metrics names, all collected together; those that the chip lacks are left out
+struct MetricSet {
+  /// @param wanted names of metrics, all collected together; those that the chip lacks are left out
   /// @param availability as counter_availability() gives it, for as long as the set lives
   /// @throws CountersUnavailable, also if the chip has none of the metrics
   MetricSet(const Cupti& cupti, const std::string& chip, const std::vector<std::uint8_t>& availability,
-            const std::vector<std::string>& metrics);
+            const std::vector<std::string>& wanted);
 
-  const std::vector<std::string>& metrics() const {
-    return metrics_;
-  }
-  const MetricHost& host() const {
-    return *host_;
-  }
-  const std::vector<std::uint8_t>& config() const {
-    return config_;
-  }
-
- private:
-  std::vector<std::string> metrics_;
-  std::unique_ptr<MetricHost> host_;
-  std::vector<std::uint8_t> config_;
+  std::vector<std::string> metrics;
+  std::unique_ptr<MetricHost> host;
+  std::vector<std::uint8_t> config;
 };
 
 /// CUPTI's Range Profiler in one context, for one list of metrics: user ranges, collected in sessions. It

@@ -250,8 +250,7 @@ class CuptiContext : public CountedContext {
       const std::vector<std::string> wanted(metrics_.begin(),
                                             metrics_.begin() + static_cast<std::ptrdiff_t>(count));
       set_ = std::make_unique<MetricSet>(cupti_, chip_, availability_, wanted);
-      std::vector<std::uint8_t> config = set_->config();
-      if (passes_of(cupti_, config) == 1) return;
+      if (passes_of(cupti_, set_->config) == 1) return;
       if (count == 1) break;
     }
     throw CountersUnavailable(CountersStatus::unsupported, "this GPU cannot read its counters in one pass");
