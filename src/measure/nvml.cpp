@@ -15,15 +15,9 @@ namespace {
 
 // NVML comes with the driver and is loaded at run time: a machine without it loses nothing but what NVML
 // says. Types are those of its header.
-struct CloseLibrary {
-  void operator()(void* library) const {
-    static_cast<void>(dlclose(library));
-  }
-};
-
 class Nvml {
  public:
-  Nvml() : library_(dlopen("libnvidia-ml.so.1", RTLD_NOW)) {
+  Nvml() : library_(dlopen("libnvidia-ml.so.1", RTLD_NOW), dlclose) {
     auto* const initialize = function<decltype(nvmlInit_v2)>("nvmlInit_v2");
     initialized_ = initialize != nullptr && initialize() == NVML_SUCCESS;
   }
@@ -44,7 +38,7 @@ class Nvml {
   }
 
  private:
-  std::unique_ptr<void, CloseLibrary> library_;
+  std::unique_ptr<void, int (*)(void*)> library_;
   bool initialized_ = false;
 };
 
