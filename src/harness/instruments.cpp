@@ -63,7 +63,7 @@ class GpuInstruments final : public Instruments {
   ActivitySamples sample(double expected_us, const std::function<void()>& launch) override {
     // Each finds the hardware busy while the other has it.
     counters_.reset();
-    return PmSampling(device_).sample(expected_us, launch);
+    return sample_launch(device_, expected_us, launch);
   }
 
   GpuCondition condition() override {

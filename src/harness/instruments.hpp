@@ -64,7 +64,7 @@ class Instruments {
     refuse();
   }
 
-  /// As PmSampling::sample.
+  /// As sample_launch().
   virtual ActivitySamples sample(double /*expected_us*/, const std::function<void()>& /*launch*/) {
     refuse();
   }

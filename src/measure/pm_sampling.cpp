@@ -63,26 +63,23 @@ constexpr std::uint64_t kWindowMarginNs = 700'000;
 const std::vector<std::string> kActivityMetrics = {"sm__warps_active.sum", "sm__cycles_active.max",
                                                    "sm__cycles_elapsed.avg"};
 
-PmSampling::PmSampling(const Device& device, CuptiInterceptor intercept)
-    : session_(device.index, kActivityMetrics, std::move(intercept)) {}
-
-ActivitySamples PmSampling::sample(double expected_us, const std::function<void()>& launch) {
+ActivitySamples sample_launch(const Device& device, double expected_us, const std::function<void()>& launch,
+                              CuptiInterceptor intercept) {
+  PmSession session(device.index, kActivityMetrics, std::move(intercept));
   const double interval = interval_ns(expected_us);
   const double samples = (1000 * expected_us + kMarginNs) / interval;
   const double bytes = std::clamp(samples * kHardwareBytesPerSample, kLeastHardwareBytes, kMostHardwareBytes);
-  session_.enable(PmSession::Trigger::time_or_system_clock, interval, static_cast<std::size_t>(samples),
-                  static_cast<std::size_t>(bytes));
-  session_.start();
+  session.enable(PmSession::Trigger::time_or_system_clock, interval, static_cast<std::size_t>(samples),
+                 static_cast<std::size_t>(bytes));
+  session.start();
   try {
     launch();
   } catch (...) {
-    session_.try_stop();
-    session_.disable();
+    session.try_stop();
     throw;
   }
-  session_.stop();
-  const PmSession::Decoded decoded = session_.decode();
-  session_.disable();
+  session.stop();
+  const PmSession::Decoded decoded = session.decode();
   ActivitySamples result;
   for (const PmSession::Sample& one : decoded.samples)
     result.samples.push_back({one.start_ns, one.end_ns, one.values[0], one.values[1], one.values[2]});

@@ -74,21 +74,13 @@ extern const std::vector<std::string> kActivityMetrics;
 
 /// Samples how many warps are resident on all SMs together while a launch runs, by CUPTI's PM sampling: the
 /// hardware writes down its counters at a fixed interval, whatever the SMs do. It finds the hardware busy
-/// while there are Counters of the device. Not thread-safe.
-class PmSampling {
- public:
-  /// @throws CountersUnavailable
-  explicit PmSampling(const Device& device, CuptiInterceptor intercept = {});
-
-  /// Samples all that `launch` does, which must queue one launch and wait until it has ended.
-  /// @param expected_us how long the launch takes: at most 1 us lies between two samples of a launch of up to
-  /// 20 ms, more of a longer one
-  /// @throws CountersUnavailable; whatever `launch` throws
-  ActivitySamples sample(double expected_us, const std::function<void()>& launch);
-
- private:
-  PmSession session_;
-};
+/// while there are Counters of the device.
+/// @param launch      must queue one launch and wait until it has ended; all that it does is sampled
+/// @param expected_us how long the launch takes: at most 1 us lies between two samples of a launch of up to
+/// 20 ms, more of a longer one
+/// @throws CountersUnavailable; whatever `launch` throws
+ActivitySamples sample_launch(const Device& device, double expected_us, const std::function<void()>& launch,
+                              CuptiInterceptor intercept = {});
 
 /// What all SMs of a GPU did between two triggers of the sampling hardware.
 struct SmSample {

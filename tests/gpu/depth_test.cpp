@@ -143,7 +143,7 @@ TEST_F(DepthOnAGpu, OccupancyOverTimeHasTheMeanThatTheCountersHave) {
         return readings.achieved_elapsed_pct.value();
       };
       const double before = elapsed();
-      const Activity activity = activity_of(PmSampling(device_).sample(400, launch), device_.warp_slots());
+      const Activity activity = activity_of(sample_launch(device_, 400, launch), device_.warp_slots());
       const double after = elapsed();
       EXPECT_THAT(activity.losses, ::testing::IsEmpty());
       EXPECT_THAT(activity.steps, SizeIs(Gt(50U)));
@@ -162,13 +162,13 @@ TEST_F(DepthOnAGpu, CountersThatAnotherProfilerHoldsAreBusyUntilItIsGone) {
       Counters holder(device_, 1);
       holder.read({kAchieved}, launch);
       try {
-        PmSampling(device_).sample(100, launch);
+        sample_launch(device_, 100, launch);
         ADD_FAILURE() << "both had them";
       } catch (const CountersUnavailable& unavailable) {
         EXPECT_EQ(unavailable.status(), CountersStatus::busy) << unavailable.what();
       }
     }
-    EXPECT_FALSE(PmSampling(device_).sample(100, launch).samples.empty());
+    EXPECT_FALSE(sample_launch(device_, 100, launch).samples.empty());
   });
 }
 

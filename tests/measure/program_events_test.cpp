@@ -387,7 +387,7 @@ struct FakeSampling {
   }
 
   ActivitySamples run(const std::function<void()>& launch = [] {}) {
-    return PmSampling(Device{}, cupti.interceptor()).sample(kExpectedUs, launch);
+    return sample_launch(Device{}, kExpectedUs, launch, cupti.interceptor());
   }
 };
 
@@ -495,7 +495,8 @@ TEST(PmSampling, SamplesOfALaunchOfUpToTwentyMillisecondsAreAtMostAMicrosecondAp
         interval = static_cast<CUpti_PmSampling_SetConfig_Params*>(parameters)->samplingInterval;
       }
     };
-    PmSampling(Device{}, fake.cupti.interceptor()).sample(expected_us, [] {});
+    sample_launch(
+        Device{}, expected_us, [] {}, fake.cupti.interceptor());
     EXPECT_GT(interval, 0U);
     EXPECT_LE(interval, expected_us > 20'000 ? 10'000U : 1'000U) << expected_us;
   }
