@@ -77,6 +77,12 @@ std::string remedy_of_small_grid(const Situation& situation) {
   const std::int64_t cluster = situation.launch.cluster_blocks;
   const std::int64_t enough = std::min(situation.wave, static_cast<std::int64_t>(by_use)) / cluster * cluster;
   const std::string use = fmt::format("{} is {:.0f} %", most.column, most.value);
+  const double of_busy_sm = situation.blocks_of_busy_sm();
+  if (enough <= blocks && of_busy_sm > std::floor(of_busy_sm))
+    return fmt::format(
+        "Divide the same work among narrower blocks, equally many on each SM: now some SMs have {:.0f} and others "
+        "{:.0f}. More work costs time, since {} where an SM has blocks.",
+        std::ceil(of_busy_sm), std::floor(of_busy_sm), use);
   if (enough <= blocks) return fmt::format("More blocks cost time, since {}: do less of that.", use);
   const double share = share_of_giving_out(situation, enough - blocks);
   return fmt::format(

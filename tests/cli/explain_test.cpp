@@ -221,7 +221,7 @@ TEST(ExplainNumbers, SayBetweenWhatTheLossOfALastWaveOfEqualBlocksLiesAndNoMoreT
     const auto tail = std::ranges::find(findings, "tail", [](const auto& each) { return each.at("cause"); });
     ASSERT_NE(tail, findings.end());
     EXPECT_THAT(tail->at("sentence").get<std::string>(),
-                HasSubstr(fmt::format("lose 34 points, and the counter {} to {},",
+                HasSubstr(fmt::format("costs 34 points over elapsed cycles, and of the counter {} to {},",
                                       range("predicted_high_pct"), range("predicted_low_pct"))));
     EXPECT_NEAR(tail->at("time_saved_at_most_pct").get<double>(), 100 * (1 - 1400.0 / 2112), 0.1);
   }
