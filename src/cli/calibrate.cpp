@@ -30,12 +30,9 @@ struct CalibrateOptions {
   std::vector<std::string> rows;
 };
 
-/// `--device`, `--at-once` and `--benches`.
+/// `--device` and `--benches`.
 void declare_options(CLI::App& parser, ToolProgram& program) {
-  add_device_option(parser, program.device, kDeviceMeaning)
-      ->capture_default_str()
-      ->type_name("N|auto|all|N,N");
-  declare_at_once(parser);
+  add_device_option(parser, program.device, kOneDeviceMeaning)->capture_default_str()->type_name("N|auto");
   add_value(parser, "--benches", "FOLDER", program.benches,
             "folder of the bench binaries (default: beside occbench)");
 }
@@ -91,19 +88,6 @@ ExitStatus calibrate_now(const CalibrateOptions& options, Console& console) {
   fmt::print(console.err, "the profile {} of {} ({}): {}{}\n", profile.name, profile.gpu, profile.gpu_uuid,
              file.string(), options.out.empty() ? "; run, predict and explain find it by the UUID" : "");
   return ExitStatus::done;
-}
-
-/// On one GPU, or in a process for each.
-ExitStatus calibrate_gpus(CalibrateOptions options, const CLI::App& parser, Console& console) {
-  const std::vector<GpuHere> gpus = listed_gpus(options.program.device);
-  if (gpus.size() > 1) {
-    if (!options.name.empty() || options.out == "-")
-      throw InputError("--device {}: --name NAME and --out - are for one GPU; leave them out",
-                       options.program.device);
-    return run_on_each(each_device(parser, gpus, {"--out"}), console);
-  }
-  if (!gpus.empty()) options.program.device = std::to_string(gpus.front().index);
-  return calibrate_now(options, console);
 }
 
 struct ValidateOptions {
@@ -185,19 +169,6 @@ ExitStatus validate(const ValidateOptions& options, Console& console) {
   return ExitStatus::done;
 }
 
-/// On one GPU, or in a process for each, which prints a table.
-ExitStatus validate_gpus(ValidateOptions options, const CLI::App& parser, Console& console) {
-  const std::vector<GpuHere> gpus = listed_gpus(options.program.device);
-  if (gpus.size() > 1) {
-    require_new_file(options.out);
-    EachDevice each = each_device(parser, gpus);
-    each.rows = options.out;
-    return run_on_each(each, console);
-  }
-  if (!gpus.empty()) options.program.device = std::to_string(gpus.front().index);
-  return validate(options, console);
-}
-
 }  // namespace
 
 fs::path keep_profile(const DeviceProfile& profile, const fs::path& out, Console& console) {
@@ -229,14 +200,13 @@ Action declare_calibrate(CLI::App& parser) {
   add_value(
       parser, "--out", "FILE", options->out,
       "the profile goes here (default: into the user's configuration folder, as UUID.profile, where run, "
-      "predict and explain find it; with --rows: standard output, -); of several GPUs FILE.gpuN");
+      "predict and explain find it; with --rows: standard output, -)");
   add_value(parser, "--rows", "FILE.csv", options->rows,
             "fit rows measured before (by `calibration --occ_suite=smoke --occ_csv=FILE`), with no "
             "GPU; of several units of one kind: a profile of that kind; all files that follow, up to "
             "the next option or --");
-  return [options, &parser](Console& console) {
-    return options->rows.empty() ? calibrate_gpus(*options, parser, console)
-                                 : calibrate_rows(*options, console);
+  return [options](Console& console) {
+    return options->rows.empty() ? calibrate_now(*options, console) : calibrate_rows(*options, console);
   };
 }
 
@@ -254,7 +224,7 @@ Action declare_validate(CLI::App& parser) {
       ->check(CLI::ExistingFile)
       ->excludes("--out", "--suite", "--device", "--benches")
       ->type_name("FILE.csv");
-  return [options, &parser](Console& console) { return validate_gpus(*options, parser, console); };
+  return [options](Console& console) { return validate(*options, console); };
 }
 
 }  // namespace occbench

@@ -34,11 +34,6 @@ CLI::Option* add_device_option(CLI::App& parser, std::string& device, const std:
   });
 }
 
-void declare_at_once(CLI::App& parser) {
-  parser.add_flag("--at-once,!--one-after-another")
-      ->description("several GPUs measure at once, or wait for each other (default: --at-once)");
-}
-
 void declare_measuring(CLI::App& parser, RunOptions& options) {
   parser
       .add_option("--counters", options.counters, "auto, off, or require: status 2 where they cannot be read")
@@ -95,25 +90,6 @@ std::string resuming_command(const CLI::App& parser, const std::filesystem::path
   words.insert(words.end(), {"--out", out.string(), "--resume"});
   std::ranges::transform(words, words.begin(), for_shell);
   return fmt::format("{}", fmt::join(words, " "));
-}
-
-EachDevice each_device(const CLI::App& parser, std::vector<GpuHere> gpus,
-                       const std::vector<std::string>& outputs) {
-  std::vector<std::string> leave_out = {"--device", "--out", "--at-once"};
-  leave_out.insert(leave_out.end(), outputs.begin(), outputs.end());
-  EachDevice each{.command = parser.get_name(),
-                  .arguments = arguments_of(parser, leave_out),
-                  .gpus = std::move(gpus),
-                  .outputs = {},
-                  .rows = {},
-                  .merge = merge_gpus,
-                  .at_once = parser.get_option("--at-once")->results() != std::vector<std::string>{"false"},
-                  .resuming = {}};
-  for (const std::string& name : outputs) {
-    for (const std::string& value : parser.get_option(name)->results())
-      each.outputs.emplace_back(name, value);
-  }
-  return each;
 }
 
 }  // namespace occbench

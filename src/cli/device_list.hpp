@@ -21,13 +21,8 @@ Merged merge_and_tell(
 /// `--device`. @throws InputError, while the command line is parsed, for what names no GPU in any machine
 CLI::Option* add_device_option(CLI::App& parser, std::string& device, const std::string& meaning);
 
-/// `--at-once` and `--one-after-another`, beside a `--device` that can name several GPUs.
-void declare_at_once(CLI::App& parser);
-
-/// What `--device` takes where it can name several GPUs, for help texts.
-inline constexpr const char* kDeviceMeaning =
-    "number of the GPU; auto: the discrete one with most SMs; all, or a list such as 0,2: a process for each "
-    "GPU";
+/// What `--device` takes where it names one GPU, for help texts.
+inline constexpr const char* kOneDeviceMeaning = "number of the GPU, or auto: the discrete one with most SMs";
 
 /// `--counters`, `--profile`, `--benches`, `--out` and `--resume` of a command that measures cases.
 void declare_measuring(CLI::App& parser, RunOptions& options);
@@ -45,10 +40,5 @@ std::vector<std::string> arguments_of(const CLI::App& parser, std::span<const st
 
 /// The command line that goes on with a command whose rows are in `out`, for a shell.
 std::string resuming_command(const CLI::App& parser, const std::filesystem::path& out);
-
-/// A command for the GPUs that --device names, with the options that its parser was given.
-/// @param outputs  options that name files or folders, of which each GPU gets its own
-EachDevice each_device(const CLI::App& parser, std::vector<GpuHere> gpus,
-                       const std::vector<std::string>& outputs = {});
 
 }  // namespace occbench

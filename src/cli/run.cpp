@@ -129,9 +129,18 @@ ExitStatus run_on_gpus(RunOptions options, const CLI::App& parser, Console& cons
   const std::vector<GpuHere> gpus =
       options.rehearse.empty() ? listed_gpus(options.device) : listed_gpus(options.device, std::nullopt);
   if (gpus.size() > 1 && !options.list) {
-    EachDevice each = each_device(parser, gpus, {"--timeline", "--per-sm"});
-    each.rows = output_file(options.out, options.suite);
-    each.resume = options.resume;
+    const std::string replaced[] = {"--device", "--out", "--timeline", "--per-sm"};
+    EachDevice each{.arguments = arguments_of(parser, replaced),
+                    .gpus = gpus,
+                    .outputs = {},
+                    .rows = output_file(options.out, options.suite),
+                    .merge = merge_gpus,
+                    .resume = options.resume,
+                    .resuming = {}};
+    for (const char* const folder : {"--timeline", "--per-sm"}) {
+      for (const std::string& value : parser.get_option(folder)->results())
+        each.outputs.emplace_back(folder, value);
+    }
     each.resuming = resuming_command(parser, each.rows);
     return run_on_each(each, console);
   }
@@ -196,10 +205,11 @@ Action declare_run(CLI::App& parser) {
       ->check(CLI::ExistingFile)
       ->type_name("FILE.csv");
   parser.add_flag("--list", options->list, "print the cases and end");
-  add_device_option(parser, options->device, kDeviceMeaning)
+  add_device_option(parser, options->device,
+                    "number of the GPU; auto: the discrete one with most SMs; all, or a list such as 0,2: a "
+                    "process for each GPU")
       ->capture_default_str()
       ->type_name("N|auto|all|N,N");
-  declare_at_once(parser);
   declare_measuring(parser, *options);
   parser
       .add_flag("--calibrate", options->calibrate,

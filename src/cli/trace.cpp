@@ -1,15 +1,12 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <iterator>
 #include <memory>
 #include <utility>
 
 #include <fmt/ostream.h>
 
 #include "cli/command.hpp"
-#include "cli/device_list.hpp"
-#include "cli/gpu_option.hpp"
 #include "cli/program_table.hpp"
 #include "entries/process_files.hpp"
 #include "files/lock.hpp"
@@ -39,7 +36,6 @@ struct TraceOptions {
   std::string out;
   std::string profile;
   std::size_t top = 20;
-  std::string device;  ///< empty: the command chooses
 };
 
 /// That the user names, if so. @throws InputError if there is none of that name
@@ -145,7 +141,11 @@ void merge_earlier(const TraceOptions& options, const fs::path& out, Console& co
   remove_process_files(merge_and_report(files, options, out, Older::kept, console));
 }
 
-ExitStatus trace(const TraceOptions& options, Console& console) {
+ExitStatus trace(TraceOptions options, Console& console) {
+  options.command.regions = options.command.regions || !options.command.only.empty();
+  if (!options.misplaced.empty())
+    throw InputError("'{}': a command stands behind --: occbench trace [OPTION...] -- COMMAND",
+                     options.misplaced.front());
   const bool importing = !options.import_from.file.empty();
   const int modes = (importing ? 1 : 0) + (options.merge ? 1 : 0) + (options.command.words.empty() ? 0 : 1);
   if (modes != 1) {
@@ -179,34 +179,6 @@ ExitStatus trace(const TraceOptions& options, Console& console) {
                error.what(), out.string());
   }
   return status;
-}
-
-/// With one GPU for the command to see, or once for each of several.
-ExitStatus trace_on_gpus(TraceOptions options, const CLI::App& parser, Console& console) {
-  options.command.regions = options.command.regions || !options.command.only.empty();
-  if (!options.misplaced.empty())
-    throw InputError("'{}': a command stands behind --: occbench trace [OPTION...] -- COMMAND",
-                     options.misplaced.front());
-  if (options.device.empty()) return trace(options, console);
-  if (options.command.words.empty()) throw InputError("--device needs a command behind --");
-  const std::vector<GpuHere> gpus = listed_gpus(options.device);
-  if (gpus.size() > 1 && !options.command.timeline.empty())
-    throw InputError("--timeline is of one run, and --device {} makes {}: name one GPU", options.device,
-                     gpus.size());
-  if (gpus.size() > 1) {
-    EachDevice each = each_device(parser, gpus);
-    each.arguments.emplace_back("--");
-    std::ranges::copy(options.command.words, std::back_inserter(each.arguments));
-    each.rows = output_file(options.out, "trace");
-    return run_on_each(each, console);
-  }
-  if (const std::string reason = why_no_gpu(); !reason.empty()) {
-    fmt::print(console.err, "occbench trace: --device {} has no effect: {}\n", options.device, reason);
-    return trace(options, console);
-  }
-  const std::string device = gpus.empty() ? options.device : std::to_string(gpus.front().index);
-  options.command.visible_gpu = gpu_here(device).value().uuid;
-  return trace(options, console);
 }
 
 }  // namespace
@@ -252,17 +224,12 @@ Action declare_trace(CLI::App& parser, std::vector<std::string> words) {
                   "merge what the processes of a trace that was cut off wrote beside --out");
   add_value(parser, "--profile", "NAME|FILE", options->profile,
             "device profile to predict with, a built-in one or a file (default: the best known of the GPU)");
-  add_device_option(parser, options->device,
-                    "the only GPU that the command sees, by its number (default: those that it sees now); "
-                    "all, or a list such as 0,2: the command once on each")
-      ->type_name("N|all|N,N");
-  declare_at_once(parser);
   add_number(parser, "--top", options->top,
              fmt::format("how many kernels to print, 0 = all (default: {})", options->top));
   parser.add_option("COMMAND", options->misplaced, "behind --: what to run, with its arguments");
   parser.footer(
       "Exit status: that of COMMAND, 128 + N if signal N ended it; 64 wrong use, or no such command.");
-  return [options, &parser](Console& console) { return trace_on_gpus(*options, parser, console); };
+  return [options](Console& console) { return trace(*options, console); };
 }
 
 }  // namespace occbench

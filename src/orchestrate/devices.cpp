@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <poll.h>
+#include <ranges>
 #include <system_error>
 #include <tuple>
 
@@ -95,7 +96,7 @@ class GpuProcess {
   GpuProcess(const EachDevice& each, const GpuHere& gpu, Console& console)
       : out_(fmt::format("gpu {}: ", gpu.index), console.out),
         err_(fmt::format("gpu {}: ", gpu.index), console.err) {
-    std::vector<std::string> arguments = {each.command, fmt::format("--device={}", gpu.index)};
+    std::vector<std::string> arguments = {"run", fmt::format("--device={}", gpu.index)};
     const auto add = [&](const std::string& option, const fs::path& file) {
       if (!file.empty())
         arguments.push_back(fmt::format("{}={}", option, file_of_gpu(file, gpu.index).string()));
@@ -154,54 +155,34 @@ std::unique_ptr<GpuProcess> started(const EachDevice& each, const GpuHere& gpu, 
   }
 }
 
-/// Processes that run at once, until all have ended. The signal that asks this one to stop goes to them, once.
+/// Those that were started run at once, until all have ended. The signal that asks this one to stop goes to them, once.
 void pass_on_until_end(std::span<const std::unique_ptr<GpuProcess>> processes) {
   constexpr int kLookMs = 50;
+  auto started_ones = processes | std::views::filter([](const auto& process) { return process != nullptr; });
   bool told = false;
-  for (bool running = !processes.empty(); running;) {
+  for (bool running = true; running;) {
     std::vector<pollfd> outputs;
-    for (const auto& process : processes) process->wait_with(outputs);
+    for (const auto& process : started_ones) process->wait_with(outputs);
     static_cast<void>(::poll(outputs.data(), outputs.size(), kLookMs));
     running = false;
-    for (const auto& process : processes) {
+    for (const auto& process : started_ones) {
       running = !process->poll() || running;
       process->pass_on();
     }
     if (stop_asked() && !stopped_by_terminal() && !std::exchange(told, true)) {
-      for (const auto& process : processes) process->send(stop_signal());
+      for (const auto& process : started_ones) process->send(stop_signal());
     }
   }
 }
 
-/// @returns how each ended, or kNotStarted
-std::vector<Ending> run_together(const EachDevice& each, std::span<const GpuHere> gpus, Console& console) {
-  constexpr Ending kNotStarted{.status = static_cast<int>(ExitStatus::fault), .signal = 0};
-  std::vector<Ending> endings(gpus.size(), kNotStarted);
-  std::vector<std::unique_ptr<GpuProcess>> processes;
-  std::vector<Ending*> theirs;
-  for (std::size_t i = 0; i < gpus.size(); ++i) {
-    if (auto process = started(each, gpus[i], console)) {
-      processes.push_back(std::move(process));
-      theirs.push_back(&endings[i]);
-    }
-  }
-  pass_on_until_end(processes);
-  for (std::size_t i = 0; i < processes.size(); ++i) *theirs[i] = processes[i]->finish();
-  return endings;
-}
-
-/// Of the GPUs that were begun, in their order.
+/// @returns how each ended, a fault where it could not be started
 std::vector<Ending> run_all(const EachDevice& each, Console& console) {
-  fmt::print(console.err, "{}: {} {}\n", each.command,
-             counted(static_cast<std::int64_t>(each.gpus.size()), "GPU"),
-             each.at_once ? "at once" : "one after another");
-  if (each.at_once) return run_together(each, each.gpus, console);
-  std::vector<Ending> endings;
-  for (const GpuHere& gpu : each.gpus) {
-    if (stop_asked()) break;
-    endings.push_back(run_together(each, std::span(&gpu, 1), console).front());
-  }
-  return endings;
+  constexpr Ending kNotStarted{.status = static_cast<int>(ExitStatus::fault), .signal = 0};
+  fmt::print(console.err, "run: {} at once\n", counted(static_cast<std::int64_t>(each.gpus.size()), "GPU"));
+  std::vector<std::unique_ptr<GpuProcess>> processes;
+  for (const GpuHere& gpu : each.gpus) processes.push_back(started(each, gpu, console));
+  pass_on_until_end(processes);
+  return mapped(processes, [&](const auto& process) { return process ? process->finish() : kNotStarted; });
 }
 
 ExitStatus status_of(Ending ending) {
@@ -210,13 +191,13 @@ ExitStatus status_of(Ending ending) {
 
 /// Says which GPUs failed. @returns the worst status
 ExitStatus tell_failures(const EachDevice& each, std::span<const Ending> endings, Console& console) {
-  ExitStatus worst = endings.size() < each.gpus.size() ? ExitStatus::no_verdict : ExitStatus::done;
+  ExitStatus worst = ExitStatus::done;
   for (std::size_t i = 0; i < endings.size(); ++i) {
     const ExitStatus status = status_of(endings[i]);
     worst = std::max(worst, status);
     if (status == ExitStatus::done || (stop_asked() && status == ExitStatus::no_verdict)) continue;
     const GpuHere& gpu = each.gpus[i];
-    const std::string log = each.rows.empty() ? "" : file_of_gpu(each.rows, gpu.index).string() + ".log";
+    const std::string log = file_of_gpu(each.rows, gpu.index).string() + ".log";
     std::error_code unknown;
     fmt::print(console.err, "gpu {} failed{}: {}; its lines above say why{}\n", gpu.index,
                gpu.uuid.empty() ? "" : fmt::format(" ({})", gpu.uuid), to_string(endings[i]),
@@ -357,17 +338,15 @@ fs::path file_of_gpu(const fs::path& file, int index) {
 ExitStatus run_on_each(const EachDevice& each, Console& console) {
   if (each.resume) require_all_rows(each);
   make_folder_of(each.rows);
-  std::optional<FileLock> lock;
-  if (!each.rows.empty()) lock.emplace(each.rows);
+  const FileLock lock(each.rows);
   const std::vector<TimeOfWrite> before =
       mapped(each.gpus, [&](const GpuHere& gpu) { return written_at(file_of_gpu(each.rows, gpu.index)); });
   const StopOnSignals stop;
   const std::vector<Ending> endings = run_all(each, console);
   ExitStatus worst = tell_failures(each, endings, console);
-  if (!each.rows.empty() && !merge_rows(each, files_of_run(each, before), console))
-    worst = std::max(worst, ExitStatus::no_verdict);
+  if (!merge_rows(each, files_of_run(each, before), console)) worst = std::max(worst, ExitStatus::no_verdict);
   if (stop_asked()) fmt::print(console.err, "interrupted\n");
-  if (worst != ExitStatus::done && worst != ExitStatus::usage && !each.resuming.empty())
+  if (worst != ExitStatus::done && worst != ExitStatus::usage)
     fmt::print(console.err, "to measure what is missing: {}\n", each.resuming);
   return worst;
 }

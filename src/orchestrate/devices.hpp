@@ -14,7 +14,7 @@
 #include "orchestrate/console.hpp"
 #include "orchestrate/plan.hpp"
 
-// A command for several GPUs: a process for each, on the cores near it.
+// A run on several GPUs: a process for each, on the cores near it.
 namespace occbench {
 
 /// A GPU of this machine, as far as it takes to start a process for it.
@@ -66,21 +66,18 @@ class OnCores {
 using MergeRows = std::function<bool(std::span<const std::filesystem::path> files,
                                      const std::filesystem::path& out, Console& console)>;
 
-/// A command of occbench for several GPUs: a process of it for each.
+/// `occbench run` for several GPUs: a process of it for each.
 struct EachDevice {
   std::filesystem::path program = "/proc/self/exe";  ///< this one, also where its file was replaced meanwhile
-  std::string command;                               ///< "run"
   std::vector<std::string>
       arguments;  ///< of each process, without --device, --out and the options of `outputs`
   std::vector<GpuHere> gpus;
   std::vector<std::pair<std::string, std::filesystem::path>>
       outputs;                 ///< options and the files or folders they name
-  std::filesystem::path rows;  ///< the rows of all GPUs go here; empty: none are kept
-  MergeRows merge;             ///< where rows are kept
-  bool resume = false;         ///< rows that are there stay
-  bool at_once = true;
-  std::string
-      resuming;  ///< the command line that measures what is missing, for a shell; empty: there is none
+  std::filesystem::path rows;  ///< the rows of all GPUs go here
+  MergeRows merge;
+  bool resume = false;   ///< rows that are there stay
+  std::string resuming;  ///< the command line that measures what is missing, for a shell
   std::filesystem::path pci_devices = kPciDevices;
 };
 
@@ -92,7 +89,7 @@ std::filesystem::path file_of_gpu(const std::filesystem::path& file, int index);
 /// others alone. The rows of all are then merged into `rows`; the files of each GPU stay, for only they have the samples.
 /// @returns the worst status of a process: no_verdict for one that a signal ended, fault for one that cannot be
 /// started; at least no_verdict where the merged rows have conflicts or lack some
-/// @throws InputError where `rows` is "-", or resuming would drop rows of it
+/// @throws InputError where resuming would drop rows of `rows`, or another process writes it
 ExitStatus run_on_each(const EachDevice& each, Console& console);
 
 }  // namespace occbench

@@ -83,7 +83,6 @@ std::vector<std::string> environment_for(const TraceCommand& command, const std:
                   [&](const std::string& text) { return text.starts_with(fmt::format("{}=", name)); });
     environment.push_back(fmt::format("{}={}", name, value));
   };
-  if (!command.visible_gpu.empty()) set("CUDA_VISIBLE_DEVICES", command.visible_gpu);
   if (!traced) return environment;
   set(kInjection, library_path().string());
   if (environment_variable(kNvtxInjection).empty()) set(kNvtxInjection, library_path().string());

@@ -21,7 +21,6 @@ struct TraceCommand {
   bool regions = false;               ///< a row for each region and kernel
   std::string only;                   ///< the region whose launches alone get counters; empty = all
   std::filesystem::path timeline;     ///< a Chrome trace of what windows held; empty = none
-  std::string visible_gpu;            ///< UUID of the one GPU that it may use; empty: as it is
 };
 
 /// @throws InputError for wrong options

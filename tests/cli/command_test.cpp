@@ -407,11 +407,10 @@ std::string resumed(const std::string& name, Action (*declare)(CLI::App&), std::
 
 TEST(ResumedCommand, IsTheSameWithItsFileAndResume) {
   EXPECT_EQ(
-      resumed(
-          "run", declare_run,
-          {"--suite", "full", "--filter", "waves=(1|2)", "--shard", "2/2", "--profile", "my.profile",
-           "--metrics", "a.sum,b.avg", "--timeline", "it's here", "--out", "old.csv", "--one-after-another"}),
-      "occbench run --suite full --filter 'waves=(1|2)' --shard 2/2 --at-once=false --profile my.profile "
+      resumed("run", declare_run,
+              {"--suite", "full", "--filter", "waves=(1|2)", "--shard", "2/2", "--profile", "my.profile",
+               "--metrics", "a.sum,b.avg", "--timeline", "it's here", "--out", "old.csv"}),
+      "occbench run --suite full --filter 'waves=(1|2)' --shard 2/2 --profile my.profile "
       "--metrics a.sum,b.avg --timeline 'it'\\''s here' --out rows.csv --resume");
 }
 
@@ -432,8 +431,7 @@ TEST(SeveralGpus, ACommandThatMeasuresRefusesAWrongListBeforeItMeasures) {
   for (const auto& arguments :
        std::vector<std::vector<const char*>>{{"run", "--rehearse", kRehearsedRows.c_str(), "--device", "0,0"},
                                              {"calibrate", "--device", "0,0"},
-                                             {"validate", "--device", "0,0"},
-                                             {"trace", "--device", "0,0", "--", "true"}}) {
+                                             {"validate", "--device", "0,0"}}) {
     const Outcome outcome = run_command(arguments);
     EXPECT_EQ(outcome.status, ExitStatus::usage) << arguments[0];
     EXPECT_THAT(outcome.err, HasSubstr("--device 0,0: GPU 0 stands there twice")) << arguments[0];
@@ -479,9 +477,8 @@ TEST_F(RehearsedOnEachGpu, EveryGpuHasTheRowsOfItsSingleRun) {
 TEST_F(RehearsedOnEachGpu, TheProgramMayBeDeletedMeanwhile) {
   const fs::path program = folder_.path() / "occbench";
   fs::copy_file(OCCBENCH_PROGRAM, program);
-  const std::vector<std::string> arguments = {"run",     "--rehearse", kRehearsedRows, "--filter",
-                                              "^waves/", "--device",   "0,1",          "--one-after-another",
-                                              "--out",   rows_};
+  const std::vector<std::string> arguments = {"run",      "--rehearse", kRehearsedRows, "--filter", "^waves/",
+                                              "--device", "0,1",        "--out",        rows_};
   ChildProcess process(ProgramStart{program, arguments, said_});
   fs::remove(program);
   EXPECT_EQ(process.wait(), Ending{}) << read_text(said_);
@@ -494,7 +491,7 @@ TEST_F(RehearsedOnEachGpu, OneThatWasCutOffIsResumed) {
   const fs::path cut = file_of_gpu(rows_, 1);
   fs::resize_file(cut, fs::file_size(cut) / 2);
   fs::remove(rows_);
-  EXPECT_EQ(occbench({"--device", "0,1", "--one-after-another", "--resume", "--out", rows_}), Ending{});
+  EXPECT_EQ(occbench({"--device", "0,1", "--resume", "--out", rows_}), Ending{});
   EXPECT_EQ(read_rows(rows_).size(), parse_rows(whole, "before").size());
 }
 

@@ -218,7 +218,6 @@ TEST_F(TraceCommandTest, RefusesWhatCannotBe) {
            {"trace", "--after", "-1", "--", "true"},
            {"trace", "--kernels", "(", "--", "true"},
            {"trace", "--top", "-1", "--", "true"},
-           {"trace", "--device", "all", "--import", trace_.c_str()},
            {"trace", "--clock-mhz", "1500", "--", "true"},
            {"trace", "--counters", "9", "--import", trace_.c_str()},
            {"trace", "--after", "9", "--import", trace_.c_str()},

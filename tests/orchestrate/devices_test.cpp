@@ -45,7 +45,6 @@ class OnEachGpu : public ::testing::Test {
  protected:
   OnEachGpu() {
     each_.program = folder_.path() / "program";
-    each_.command = "run";
     each_.merge = merge_gpus;
     each_.rows = folder_.path() / "rows.csv";
     each_.gpus = {{0, "GPU-0", ""}, {1, "GPU-1", ""}, {2, "GPU-2", ""}};
@@ -125,15 +124,11 @@ TEST_F(OnEachGpu, AProcessThatCannotStartIsAFailedGpuAndTheOthersGoOn) {
   const auto longest = static_cast<std::size_t>(32 * ::sysconf(_SC_PAGESIZE)) - 1;
   each_.outputs = {{"--timeline", std::string(longest - std::string("--timeline=.gpu1").size(), 'x')}};
   each_.gpus = {{1, "GPU-1", ""}, {10, "GPU-10", ""}, {2, "GPU-2", ""}};
-  for (const bool at_once : {true, false}) {
-    each_.at_once = at_once;
-    err_.str("");
-    EXPECT_EQ(run("begin; row a"), ExitStatus::fault);
-    EXPECT_THAT(rows(), ElementsAre("GPU-1 a", "GPU-2 a"));
-    EXPECT_THAT(err_.str(), HasSubstr("gpu 10: cannot start " + each_.program.string()));
-    EXPECT_THAT(err_.str(), HasSubstr("gpu 10 failed (GPU-10)"));
-    EXPECT_THAT(err_.str(), HasSubstr("what is missing: occbench run --resume\n"));
-  }
+  EXPECT_EQ(run("begin; row a"), ExitStatus::fault);
+  EXPECT_THAT(rows(), ElementsAre("GPU-1 a", "GPU-2 a"));
+  EXPECT_THAT(err_.str(), HasSubstr("gpu 10: cannot start " + each_.program.string()));
+  EXPECT_THAT(err_.str(), HasSubstr("gpu 10 failed (GPU-10)"));
+  EXPECT_THAT(err_.str(), HasSubstr("what is missing: occbench run --resume\n"));
 }
 
 TEST_F(OnEachGpu, RowsThatConflictOrHaveNoEndLeaveNoVerdict) {
@@ -230,31 +225,6 @@ TEST_F(OnEachGpu, CtrlCGoesToEveryProcessAndTheirRowsStay) {
   EXPECT_THAT(err_.str(), Not(HasSubstr("failed")));
 }
 
-TEST_F(OnEachGpu, ASignalToThisProcessAloneEndsTracedCommands) {
-  each_.program = OCCBENCH_PROGRAM;
-  each_.command = "trace";
-  each_.gpus.resize(2);
-  // Of the shell itself: it would not end by a signal that comes while it waits for a program.
-  each_.arguments = {"--", "bash", "-c", ": >\"$0/begun$$\"; exec sleep 20", path("began")};
-  // The traced library, which is loaded to see that it can be, has the C++ library's memory for exceptions, which is
-  // never freed.
-  ::setenv("ASAN_OPTIONS", "detect_leaks=0", 1);
-  fs::create_directory(path("began"));
-  std::thread user([&] {
-    while (std::distance(fs::directory_iterator(path("began")), fs::directory_iterator()) < 2)
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    ::kill(::getpid(), SIGINT);
-  });
-  Console console{out_, err_};
-  const auto start = std::chrono::steady_clock::now();
-  const ExitStatus status = run_on_each(each_, console);
-  user.join();
-  ::unsetenv("ASAN_OPTIONS");
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(15));
-  EXPECT_EQ(static_cast<int>(status), 128 + SIGINT);
-  EXPECT_THAT(err_.str(), HasSubstr("gpu 1: occbench trace: signal 2 (Interrupt) ended the command\n"));
-}
-
 /// A terminal interrupts all processes of its foreground: who is told twice may give up what it would finish.
 TEST_F(OnEachGpu, CtrlCOfATerminalComesOnce) {
   each_.gpus.resize(1);
@@ -276,7 +246,6 @@ TEST_F(OnEachGpu, CtrlCOfATerminalComesOnce) {
 
 TEST_F(OnEachGpu, OutputThatABackgroundProcessKeepsOpenIsNotWaitedFor) {
   each_.gpus.resize(1);
-  each_.rows.clear();
   const auto start = std::chrono::steady_clock::now();
   EXPECT_EQ(run("sleep 20 & echo $! > sleeper; seq 1 20000; printf end"), ExitStatus::done);
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(15));
@@ -284,27 +253,14 @@ TEST_F(OnEachGpu, OutputThatABackgroundProcessKeepsOpenIsNotWaitedFor) {
   EXPECT_THAT(out_.str(), HasSubstr("gpu 0: 19999\ngpu 0: 20000\ngpu 0: end\n"));
 }
 
-TEST_F(OnEachGpu, ProcessesRunAtOnceUnlessOneAfterAnotherIsAskedFor) {
+TEST_F(OnEachGpu, ProcessesRunAtOnce) {
   const std::string wait_for_all =
       "begin; row a; touch begun$gpu; for i in {1..200}; do [[ -e begun0 && -e begun1 && -e begun2 "
       "]] && exit 0; sleep 0.05; done; exit 2";
   EXPECT_EQ(run(wait_for_all), ExitStatus::done) << err_.str();
-  each_.at_once = false;
-  EXPECT_EQ(run("begin; row a; mkdir running || exit 2; sleep 0.1; rmdir running; echo $gpu >> order"),
-            ExitStatus::done)
-      << err_.str();
-  EXPECT_EQ(read_text(path("order")), "0\n1\n2\n");
-}
-
-TEST_F(OnEachGpu, CtrlCBetweenGpusThatWaitForEachOtherBeginsNoOther) {
-  each_.at_once = false;
-  EXPECT_EQ(run(fmt::format("begin; row a; kill -INT {}; sleep 0.3; exit 0", ::getpid())),
-            ExitStatus::no_verdict);
-  EXPECT_THAT(rows(), ElementsAre("GPU-0 a"));
 }
 
 TEST_F(OnEachGpu, LinesHaveTheGpusNumberAndOutputAndErrorsStayApart) {
-  each_.rows.clear();
   EXPECT_EQ(run("echo out of $gpu; echo err of $gpu >&2; printf '10 %%\\r20 %%\\nno end'"), ExitStatus::done);
   EXPECT_THAT(out_.str(), HasSubstr("gpu 1: out of 1\n"));
   EXPECT_THAT(out_.str(), Not(HasSubstr("err of")));
@@ -337,21 +293,10 @@ TEST_F(OnEachGpu, EachRunsOnTheCoresNearItsGpu) {
   std::ofstream(path("devices") / "0000:3b:00.0" / "local_cpulist") << core << '\n';
   each_.pci_devices = path("devices");
   each_.gpus = {{0, "GPU-0", "0000:3b:00.0"}, {1, "GPU-1", "0000:5e:00.0"}};
-  each_.rows.clear();
   run("nproc; [[ $gpu == 0 ]] && grep Cpus_allowed_list /proc/self/status");
   EXPECT_THAT(out_.str(), HasSubstr("gpu 0: 1\n"));
   EXPECT_THAT(out_.str(), HasSubstr(fmt::format("gpu 0: Cpus_allowed_list:\t{}\n", core)));
   EXPECT_THAT(out_.str(), HasSubstr(fmt::format("gpu 1: {}\n", CPU_COUNT(&allowed))));
-}
-
-TEST_F(OnEachGpu, ATracedCommandGetsItsWordsAsTheyWereTyped) {
-  each_.program = OCCBENCH_PROGRAM;
-  each_.command = "trace";
-  each_.arguments = {"--", "printf", "<%s>", "[1,2]", "a b", "", "[]", "--device", "0"};
-  each_.gpus.resize(1);
-  Console console{out_, err_};
-  run_on_each(each_, console);
-  EXPECT_THAT(out_.str(), HasSubstr("gpu 0: <[1,2]><a b><><[]><--device><0>\n"));
 }
 
 TEST(ArgumentsOfACommand, MakeAnotherProcessDoTheSame) {
