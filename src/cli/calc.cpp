@@ -106,7 +106,6 @@ struct CalcOptions : LaunchOptions {
   bool rank = false;
   std::string from;
   CodeSelection code;
-  bool all_block_sizes = false;
   bool curves = false;
   std::string format;
 };
@@ -235,19 +234,10 @@ std::string list_of_gpus(AnswerFormat format) {
 std::string answer_kernels(const CalcOptions& options, const CLI::App& parser, Console& console) {
   BinaryQuestion question;
   question.launch = options.launch;
-  question.all_block_sizes = options.all_block_sizes;
   CodeSelection code = options.code;
   if (options.gpu.given()) code.runs_on = question.compute_capability = capability_of(options.gpu);
   if (parser.count("--block-size") > 0) question.block_threads = options.launch.block_threads;
-  const std::vector<DeviceKernel> kernels = read_device_code(options.from, code, console.err);
-  const AnswerFormat format = format_of(options);
-  if (!options.curves) return answer_binary(kernels, question, format);
-  if (kernels.size() > 1) {
-    throw InputError("--curves are of one kernel, and {} were found: name one by --kernel and --cc",
-                     kernels.size());
-  }
-  fmt::print(console.err, "{} for {}\n", source_name(kernels.front().symbol), kernels.front().architecture);
-  return answer_one(question_of(kernels.front(), question), format, true);
+  return answer_binary(read_device_code(options.from, code, console.err), question, format_of(options));
 }
 
 std::string answer_limits(const CalcOptions& options) {
@@ -268,8 +258,9 @@ std::string answer(const CalcOptions& options, const CLI::App& parser, Console& 
       parser, "--batch", of_launch,
       ": each line of the file says it, in columns such as block_threads (calc takes --gpu or --cc for all)");
   refuse_beside(parser, "--batch", {"--from"});
-  refuse_beside(parser, "--from",
-                {"--registers", "--static-smem", "--barriers", "--grid", "--sm-count", "--gpc-sms"});
+  refuse_beside(
+      parser, "--from",
+      {"--registers", "--static-smem", "--barriers", "--grid", "--sm-count", "--gpc-sms", "--curves"});
   if (options.gpu.name == "list") return list_of_gpus(format_of(options));
   if (options.limits) return answer_limits(options);
   if (!options.batch.empty()) {
@@ -320,10 +311,6 @@ void declare_sources(CLI::App& parser, CalcOptions& options) {
       ->needs(from);
   add_value(parser, "--arch", "ARCH", options.code.architecture,
             "only code of this architecture: sm_90a, sm_90, 90 or 9.0")
-      ->needs(from);
-  parser
-      .add_flag("--all-block-sizes", options.all_block_sizes,
-                "as CSV and JSON a row for each block size that a kernel's launch bounds allow")
       ->needs(from);
 }
 

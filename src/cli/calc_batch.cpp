@@ -212,30 +212,6 @@ int default_block_threads(const DeviceKernel& kernel) {
   return kernel.max_block_threads > 0 ? static_cast<int>(kernel.max_block_threads) : kDefaultBlockThreads;
 }
 
-std::vector<int> block_sizes(const DeviceKernel& kernel, const BinaryQuestion& asked) {
-  if (!asked.all_block_sizes) return {asked.block_threads.value_or(default_block_threads(kernel))};
-  const Limits& limits = limits_for(kernel, asked);
-  std::vector<int> sizes;
-  for (int threads = limits.threads_per_warp; threads <= limits.max_threads_per_block;
-       threads += limits.threads_per_warp) {
-    if (is_within_launch_bounds(kernel, threads)) sizes.push_back(threads);
-  }
-  return sizes;
-}
-
-/// "shapes::reversed<256>(float*) sm_90", the same for all block sizes.
-class CaseNames {
- public:
-  std::string next(const DeviceKernel& kernel) {
-    const std::string name = fmt::format("{} {}", source_name(kernel.symbol), kernel.architecture);
-    const int count = ++counts_[name];
-    return count == 1 ? name : fmt::format("{} #{}", name, count);
-  }
-
- private:
-  std::map<std::string, int> counts_;
-};
-
 Json row_of(const DeviceKernel& kernel, const Question& question, const std::string& name) {
   Json row = row_head("binary", name);
   row["cuda_toolkit"] = kernel.toolkit;
@@ -260,16 +236,16 @@ Json row_of(const DeviceKernel& kernel, const Question& question, const std::str
   return row;
 }
 
+/// Cases are named "shapes::reversed<256>(float*) sm_90", and those of equal names numbered.
 std::vector<Json> rows_of(std::span<const DeviceKernel> kernels, const BinaryQuestion& asked) {
   std::vector<Json> rows;
-  CaseNames names;
+  std::map<std::string, int> counts;
   for (const DeviceKernel& kernel : kernels) {
-    const std::string name = names.next(kernel);
-    for (const int threads : block_sizes(kernel, asked)) {
-      rows.push_back(
-          row_of(kernel, question_at(kernel, asked, threads),
-                 asked.all_block_sizes ? fmt::format("{} block_threads={}", name, threads) : name));
-    }
+    const std::string name = fmt::format("{} {}", source_name(kernel.symbol), kernel.architecture);
+    const int count = ++counts[name];
+    const int threads = asked.block_threads.value_or(default_block_threads(kernel));
+    rows.push_back(row_of(kernel, question_at(kernel, asked, threads),
+                          count == 1 ? name : fmt::format("{} #{}", name, count)));
   }
   return rows;
 }
@@ -352,10 +328,6 @@ std::string answer_batch(const std::string& file, std::span<const GpuOption> gpu
   status = tell_refused(refused, table, source, remarks);
   if (order == BatchOrder::ranked) rank(rows);
   return format == AnswerFormat::table ? as_table(rows) : flat_text(rows, format);
-}
-
-Question question_of(const DeviceKernel& kernel, const BinaryQuestion& asked) {
-  return question_at(kernel, asked, asked.block_threads.value_or(default_block_threads(kernel)));
 }
 
 std::string answer_binary(std::span<const DeviceKernel> kernels, const BinaryQuestion& question,

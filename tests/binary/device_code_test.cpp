@@ -190,14 +190,6 @@ TEST(DeviceCode, IsARowForEachKernelAtTheBlockSizeOfItsLaunchBounds) {
   EXPECT_EQ(rows[1].compute_capability, "9.0");
 }
 
-TEST(DeviceCode, IsAnsweredForEveryBlockSizeThatTheLaunchBoundsAllowWhereAsked) {
-  const std::vector<DeviceKernel> bounded = {find("bounded(float*, int)", "sm_90")};
-  const CsvTable table = answered(bounded, {.all_block_sizes = true});
-  ASSERT_EQ(table.rows.size(), 8u);  // 32 to 256
-  EXPECT_EQ(table_cell(table, 7, "case"), "bounded(float*, int) sm_90 block_threads=256");
-  EXPECT_THAT(answer_binary(bounded, {}, AnswerFormat::table), HasSubstr("bounded  "));
-}
-
 TEST(DeviceCode, CannotLaunchBeyondItsLaunchBounds) {
   DeviceKernel kernel = find("bounded(float*, int)", "sm_90");
   const CsvTable beyond = answered({kernel}, {.block_threads = 512});
@@ -245,20 +237,6 @@ TEST(DeviceCode, LongNamesKeepWhatNamesTheKernel) {
   alike[1].symbol = "_ZN4lib25scaleEPd";
   EXPECT_THAT(answer_binary(alike, {}, AnswerFormat::table),
               testing::AllOf(HasSubstr("\nscale(float*) "), HasSubstr("\nlib2::scale(double*) ")));
-}
-
-TEST(DeviceCode, CurvesAreOfOneKernel) {
-  const RecordedCuobjdump cuobjdump;
-  const std::string file = (kRecorded / "resource_usage.txt").string();
-  const auto curves_of = [&](const char* kernel) {
-    return run_command(
-        {"calc", "--from", file.c_str(), "--curves", "--cc", "9.0", "--format", "csv", "--kernel", kernel});
-  };
-  const Outcome one = curves_of("named_barriers");
-  EXPECT_EQ(one.status, ExitStatus::done) << one.err;
-  EXPECT_EQ(parse_rows(one.out, "curves")[0].experiment, "curves");
-  EXPECT_THAT(refusal(curves_of("reversed")),
-              HasSubstr("--curves are of one kernel, and 2 were found: name one by --kernel"));
 }
 
 TEST(Cubin, IsRefusedWhereItIsNoneOrIsCutOff) {
