@@ -1,7 +1,6 @@
 #include "binary/device_code.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <elf.h>
 #include <future>
@@ -19,6 +18,7 @@
 #include "files/input.hpp"
 #include "files/output.hpp"
 #include "occupancy/input_error.hpp"
+#include "orchestrate/waiting.hpp"
 #include "record/case_filter.hpp"
 #include "record/kernel_name.hpp"
 
@@ -29,9 +29,6 @@ constexpr std::int64_t kLinkedReserve = 1024;
 
 /// Cubins that are on disk at once: a library may have thousands, of half a megabyte each.
 constexpr std::size_t kCubinsAtOnce = 400;
-
-/// More than so many take long enough to be told of.
-constexpr std::size_t kFewCubins = 50;
 
 /// A kernel and the cubin that it stands in.
 struct Placed {
@@ -200,8 +197,8 @@ void add_local_accesses(const Cuobjdump& cuobjdump, const fs::path& file, const 
 class CubinReading {
  public:
   CubinReading(const Cuobjdump& cuobjdump, const fs::path& file, const std::vector<std::string>& names,
-               std::ostream& progress)
-      : cuobjdump_(cuobjdump), file_(file), names_(names), progress_(progress) {}
+               std::ostream& remarks)
+      : cuobjdump_(cuobjdump), file_(file), names_(names), remarks_(remarks) {}
 
   void read(std::span<Placed> kernels, std::size_t most_disassembled) {
     std::vector<std::span<Placed>> cubins;
@@ -211,10 +208,10 @@ class CubinReading {
       cubins.push_back(kernels.subspan(begin, end - begin));
       begin = end;
     }
-    all_ = cubins.size();
     leave_out_instructions(cubins, most_disassembled);
+    Waiting waiting("reading machine code:", cubins.size());
     for (std::size_t begin = 0; begin < cubins.size(); begin += kCubinsAtOnce)
-      read_some(std::span(cubins).subspan(begin, std::min(kCubinsAtOnce, cubins.size() - begin)));
+      read_some(std::span(cubins).subspan(begin, std::min(kCubinsAtOnce, cubins.size() - begin)), waiting);
   }
 
  private:
@@ -234,13 +231,13 @@ class CubinReading {
         if (placed.kernel.usage.local_bytes_per_thread > 0) placed.kernel.local.reset();
       }
     }
-    fmt::print(progress_,
+    fmt::print(remarks_,
                "local loads and stores of {} kernels are not counted: they stand in {} cubins, of which at "
                "most {} are disassembled; ask for fewer by --kernel RE, --arch or --cc\n",
                kernels, disassembled, most);
   }
 
-  void read_some(std::span<const std::span<Placed>> cubins) {
+  void read_some(std::span<const std::span<Placed>> cubins, Waiting& waiting) {
     const TemporaryFolder folder;
     std::string wanted;
     for (const std::span<Placed> kernels : cubins)
@@ -252,28 +249,15 @@ class CubinReading {
       const Cubin cubin = parse_cubin(read_text(path), path.filename().string());
       for (Placed& placed : kernels) add_cubin(cubin, placed.kernel);
       if (counts_instructions_) add_local_accesses(cuobjdump_, path, cubin, kernels);
-      ++done_;
-      say_how_far();
+      waiting.step();
     }
-  }
-
-  void say_how_far() {
-    constexpr std::chrono::seconds kBetween{5};
-    const auto now = std::chrono::steady_clock::now();
-    if (now - said_ < kBetween) return;
-    said_ = now;
-    fmt::print(progress_, "reading machine code: {} of {} cubins\n", done_, all_);
-    progress_.flush();
   }
 
   const Cuobjdump& cuobjdump_;
   const fs::path& file_;
   const std::vector<std::string>& names_;
-  std::ostream& progress_;
+  std::ostream& remarks_;
   bool counts_instructions_ = true;
-  std::size_t all_ = 0;
-  std::size_t done_ = 0;
-  std::chrono::steady_clock::time_point said_ = std::chrono::steady_clock::now();
 };
 
 /// The file under a name that cuobjdump takes: of quotes it asks for the second one, and a line end cuts its list.
@@ -302,7 +286,7 @@ std::string source_name(const std::string& symbol) {
 }
 
 std::vector<DeviceKernel> read_device_code(const fs::path& named, const CodeSelection& selection,
-                                           std::ostream& progress) {
+                                           std::ostream& remarks) {
   std::error_code missing;
   if (!fs::is_regular_file(named, missing) || access(named.c_str(), R_OK) != 0) {
     throw InputError("{} is no file that can be read", named.string());
@@ -327,13 +311,8 @@ std::vector<DeviceKernel> read_device_code(const fs::path& named, const CodeSele
         "build for an architecture, as with nvcc -arch=sm_90",
         named.string());
   }
-  const std::size_t all = kernels.size();
   kernels = selected(std::move(kernels), selection, named);
-  if (names.size() > kFewCubins) {
-    fmt::print(progress, "{}: {} kernels in {} cubins, {} asked for\n", named.filename().string(), all,
-               names.size(), kernels.size());
-  }
-  CubinReading(cuobjdump, file, names, progress).read(kernels, selection.most_disassembled);
+  CubinReading(cuobjdump, file, names, remarks).read(kernels, selection.most_disassembled);
   std::vector<DeviceKernel> found;
   for (Placed& placed : kernels) found.push_back(std::move(placed.kernel));
   return found;

@@ -57,11 +57,11 @@ std::string source_name(const std::string& symbol);
 ///
 /// From 9.0 on the linker adds the driver's 1 KB per block to a kernel's shared memory (CUDA 13.0: ptxas
 /// reports 4096 bytes where cuobjdump has 5120); it is taken off, since the limits table has it.
-/// @param progress  told what is being read where that takes longer than moments
+/// @param remarks  gets a line where instructions are not counted
 /// @throws InputError if the file cannot be read, has no machine code for a GPU or none that is asked for, or
 /// there is no cuobjdump (cuobjdump.hpp).
 std::vector<DeviceKernel> read_device_code(const std::filesystem::path& file, const CodeSelection& selection,
-                                           std::ostream& progress);
+                                           std::ostream& remarks);
 
 /// What a cubin says of a kernel beyond its registers and memory.
 struct CubinKernel {
