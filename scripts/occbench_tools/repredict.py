@@ -1,4 +1,4 @@
-"""Predicts recorded rows again, in place: what `occbench explain --repredict --csv` says of them replaces their predictions.
+"""Predicts recorded rows again, in place: what `occbench explain --repredict --format csv` says of them replaces their predictions.
 
 Measurements stay as they are, and so do rows without a counter's value or inferred work, which explain leaves out. Work that
 was inferred is inferred again.
@@ -42,5 +42,5 @@ def run(options: argparse.Namespace) -> None:
     occbench = Occbench(binaries_of(options) / "occbench")
     for file in options.files:
         rows = read_text(file)
-        again = occbench.output("explain", file, "--top", "0", "--repredict", "--csv")
+        again = occbench.output("explain", file, "--top", "0", "--repredict", "--format", "csv")
         write_table(file, repredicted(rows, pl.read_csv(io.StringIO(again), infer_schema=False)))

@@ -488,8 +488,6 @@ Action declare_explain(CLI::App& parser) {
   add_format(parser, options->format, {"table", "lines", "json", "csv"},
              "table, lines (a line a row, nothing explained), json (a list, an object a row: its columns and "
              "findings) or csv (whole rows)");
-  parser.add_flag_callback(
-      "--csv", [options] { options->format = "csv"; }, "the same as --format csv");
   declare_numbers_option(parser, options->numbers);
   return [options, &parser](Console& console) { return explain(*options, number_given(parser), console); };
 }

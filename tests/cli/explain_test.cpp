@@ -76,7 +76,7 @@ TEST_F(Explain, ShowsAsManyAsAskedFor) {
 }
 
 TEST_F(Explain, WritesRowsThatCanBeReadAgain) {
-  const Outcome outcome = run_command({"explain", file_.c_str(), "--filter", "tail", "--csv"});
+  const Outcome outcome = run_command({"explain", file_.c_str(), "--filter", "tail", "--format", "csv"});
   const std::vector<Row> rows = parse_rows(outcome.out, "out");
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].device_profile, "h200 (calibrated_model)");
@@ -312,8 +312,8 @@ TEST(ExplainNumbers, RefuseWhatIsMissingOrCannotBeWithTheOptionTheValueAndTheRan
 }
 
 TEST_F(Explain, PredictsWithTheProfileThatItIsGiven) {
-  const Outcome outcome =
-      run_command({"explain", file_.c_str(), "--filter", "tail", "--csv", "--profile", kRecordedProfile});
+  const Outcome outcome = run_command(
+      {"explain", file_.c_str(), "--filter", "tail", "--format", "csv", "--profile", kRecordedProfile});
   const std::vector<Row> rows = parse_rows(outcome.out, "out");
   ASSERT_EQ(rows.size(), 1U);
   EXPECT_EQ(rows[0].device_profile, "h200_recorded (calibrated_model)");
@@ -344,7 +344,7 @@ TEST_F(Explain, SaysThatTheLimitsOfARowsGpuAreNotKnownAndKeepsWhatTheGpuItselfSa
   row.explanation = "10 points: an SM is idle.";
   std::ofstream(file_) << csv_header() << csv_record(row);
   EXPECT_THAT(run_command({"explain", file_.c_str()}).out, HasSubstr(row.explanation));
-  EXPECT_THAT(run_command({"explain", file_.c_str(), "--csv"}).out, HasSubstr(row.explanation));
+  EXPECT_THAT(run_command({"explain", file_.c_str(), "--format", "csv"}).out, HasSubstr(row.explanation));
 }
 
 TEST_F(Explain, RefusesALaunchThatNoLimitsAllowWithItsFileLineAndCase) {

@@ -93,7 +93,8 @@ TEST_F(TraceCommandTest, RowsThatItInferredAreExplainedAsTheyWerePredicted) {
   std::vector<Row> rows = read_rows(out_);
   for (Row& counted : rows) counted.achieved_pct = 50;
   std::ofstream(out_) << csv_header() << csv_record(rows[0]) << csv_record(rows[1]);
-  const std::vector<Row> explained = parse_rows(printed({"explain", "--csv", out_.c_str()}), "explained");
+  const std::vector<Row> explained =
+      parse_rows(printed({"explain", "--format", "csv", out_.c_str()}), "explained");
   for (const Row& now : explained) {
     const Row& before = now.case_ == rows[0].case_ ? rows[0] : rows[1];
     EXPECT_NEAR(*now.predicted_pct, *before.predicted_pct, 1e-3);
