@@ -46,10 +46,8 @@ std::vector<fs::path> project_roots() {
 std::optional<fs::path> recorded_suite() {
   std::error_code error;
   for (const fs::path& root : project_roots()) {
-    for (const char* suite : {"full.csv", "quick.csv"}) {
-      fs::path file = root / "results" / kRecordedModel / suite;
-      if (fs::exists(file, error)) return file;
-    }
+    fs::path file = root / "results" / kRecordedModel / "full.csv";
+    if (fs::exists(file, error)) return file;
   }
   return std::nullopt;
 }

@@ -46,15 +46,8 @@ bool TerminalStream::Buffer::pass_on(std::size_t end) {
 
 std::streamsize TerminalStream::Buffer::xsputn(const char* text, std::streamsize size) {
   waiting_.append(text, static_cast<std::size_t>(size));
-  // A character may come in two pieces: of the last one only the begin is here.
-  std::size_t end = waiting_.size();
-  for (std::size_t back = 1; back <= 3 && back <= waiting_.size(); ++back) {
-    const std::size_t at = waiting_.size() - back;
-    if ((static_cast<unsigned char>(waiting_[at]) & 0xc0) == 0x80) continue;
-    if (first_character(std::string_view(waiting_).substr(at)).cut) end = at;
-    break;
-  }
-  return pass_on(end) ? size : 0;
+  // A character may come in two pieces, and a line end ends the last.
+  return pass_on(waiting_.rfind('\n') + 1) ? size : 0;
 }
 
 TerminalStream::Buffer::int_type TerminalStream::Buffer::overflow(int_type letter) {

@@ -32,7 +32,7 @@ class TerminalStream : public std::ostream {
     bool pass_on(std::size_t end);
 
     std::streambuf* to_;
-    std::string waiting_;  ///< the begin of a character
+    std::string waiting_;  ///< the begin of a line
   };
 
   Buffer buffer_;
