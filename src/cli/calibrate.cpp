@@ -8,9 +8,12 @@
 
 #include <fmt/ostream.h>
 
+#include "cli/command.hpp"
+#include "cli/device_list.hpp"
 #include "cli/gpu_option.hpp"
 #include "files/output.hpp"
 #include "occupancy/text.hpp"
+#include "orchestrate/run.hpp"
 #include "orchestrate/waiting.hpp"
 #include "predict/parallel.hpp"
 #include "predict/profile_choice.hpp"
@@ -23,8 +26,15 @@
 namespace occbench {
 namespace {
 
+/// A bench binary of launches that are part of no suite, and what the user says of it.
+struct ToolProgram {
+  std::string name;
+  std::string device = "auto";
+  fs::path benches = {};  ///< folder that it lies in; empty: that of this program
+};
+
 struct CalibrateOptions {
-  ToolProgram program{kCalibration};
+  ToolProgram program{"calibration"};
   std::string name;
   std::string out;  ///< empty: kept where predictions of the GPU find it
   std::vector<std::string> rows;
@@ -185,10 +195,6 @@ fs::path keep_profile(const DeviceProfile& profile, const fs::path& out, Console
     throw;
   }
   return file;
-}
-
-ExitStatus calibrate_device(const ToolProgram& program, Console& console) {
-  return calibrate_now({program, "", "", {}}, console);
 }
 
 Action declare_calibrate(CLI::App& parser) {

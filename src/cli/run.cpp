@@ -7,7 +7,6 @@
 
 #include <fmt/ostream.h>
 
-#include "cli/calibrate.hpp"
 #include "cli/command.hpp"
 #include "cli/device_list.hpp"
 #include "cli/gpu_option.hpp"
@@ -16,7 +15,6 @@
 #include "orchestrate/installation.hpp"
 #include "orchestrate/plan.hpp"
 #include "orchestrate/progress.hpp"
-#include "predict/profile_choice.hpp"
 #include "record/case_filter.hpp"
 #include "record/replay.hpp"
 #include "record/simulated.hpp"
@@ -98,21 +96,7 @@ void list(std::span<const Bench> benches, Console& console) {
   }
 }
 
-/// Makes a profile of the GPU where there is none. The run goes on where that fails.
-/// @returns whether there is one now
-bool calibrate_first(const RunOptions& options, Console& console) {
-  const std::optional<GpuIdentity> gpu = gpu_here(options.device);
-  if (!gpu || choose_profile(*gpu).quality == ProfileQuality::calibrated_device) return true;
-  try {
-    return calibrate_device({kCalibration, options.device, options.benches}, console) == ExitStatus::done;
-  } catch (const InputError& error) {
-    fmt::print(console.err, "no profile of this GPU was made: {}\n", error.what());
-    return false;
-  }
-}
-
 ExitStatus measure(const RunOptions& options, const CLI::App& parser, Console& console) {
-  const bool calibrated = !options.calibrate || options.list || calibrate_first(options, console);
   const StopOnSignals stop;
   const std::vector<Bench> benches = planned_benches(options);
   if (options.list) {
@@ -120,8 +104,7 @@ ExitStatus measure(const RunOptions& options, const CLI::App& parser, Console& c
     return ExitStatus::done;
   }
   const std::filesystem::path out = output_file(options.out, options.suite);
-  const ExitStatus status = measure_benches(options, benches, out, resuming_command(parser, out), console);
-  return calibrated || status != ExitStatus::done ? status : ExitStatus::no_verdict;
+  return measure_benches(options, benches, out, resuming_command(parser, out), console);
 }
 
 /// On one GPU, or in a process for each. A list of cases is that of the first.
@@ -211,10 +194,6 @@ Action declare_run(CLI::App& parser) {
       ->capture_default_str()
       ->type_name("N|auto|all|N,N");
   declare_measuring(parser, *options);
-  parser
-      .add_flag("--calibrate", options->calibrate,
-                "first make a profile of the GPU where there is none, which takes less than 20 s and is kept")
-      ->excludes("--profile");
   declare_depth(parser, *options);
   parser.add_flag("--require-gpu", options->require_gpu, "end with status 2 where there is no GPU");
   return [options, &parser](Console& console) { return run(*options, parser, console); };

@@ -31,7 +31,6 @@ struct RunOptions {
   std::vector<std::filesystem::path> programs;  ///< instead of the bench programs of the folder
   std::vector<std::string> flags;               ///< further ones of theirs, --occ_NAME=VALUE
   std::optional<std::chrono::seconds> budget;   ///< of a sweep's race, from its start
-  bool calibrate = false;                       ///< first make a profile of the GPU where there is none
   bool list = false;
   bool require_gpu = false;
   bool resume = false;
