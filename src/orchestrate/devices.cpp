@@ -1,6 +1,7 @@
 #include "orchestrate/devices.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <exception>
 #include <fstream>
@@ -46,56 +47,37 @@ GpuHere gpu_of(int number, const std::string& choice, const std::optional<std::v
   return *found;
 }
 
-/// Passes on the lines that a program writes, each with a prefix.
-class Relay {
- public:
-  Relay(std::string prefix, std::ostream& to) : prefix_(std::move(prefix)), to_(to) {}
-
-  /// The file that the program writes to.
-  fs::path end_for_program() const {
-    return pipe_.file_to_write();
-  }
-
-  /// To be called once the program has its end.
-  void close_end_for_program() {
-    pipe_.close_write_end();
-  }
-
-  void wait_with(std::vector<pollfd>& others) const {
-    others.push_back({.fd = pipe_.read_end(), .events = POLLIN, .revents = 0});
-  }
+/// What a program writes, and where its lines go, each with a prefix.
+struct Relay {
+  LinePipe pipe;
+  std::string prefix;
+  std::ostream& to;
 
   void pass_on() {
-    for (const std::string& line : pipe_.lines(std::chrono::milliseconds(0))) print(line);
-    to_.flush();
+    for (const std::string& line : pipe.lines(std::chrono::milliseconds(0))) print(line);
+    to.flush();
   }
 
   /// After the program has ended. Others that it started may go on to write: nobody reads that.
   void finish() {
     pass_on();
-    print(pipe_.begun_line());
+    print(pipe.begun_line());
   }
 
- private:
   /// Of a line that was written over and over, its last text.
   void print(std::string line) {
     if (line.ends_with('\r')) line.pop_back();
     line.erase(0, line.rfind('\r') + 1);
-    if (!line.empty()) fmt::print(to_, "{}{}\n", prefix_, line);
+    if (!line.empty()) fmt::print(to, "{}{}\n", prefix, line);
   }
-
-  LinePipe pipe_;
-  std::string prefix_;
-  std::ostream& to_;
 };
 
 /// The process of one GPU, and what it prints.
-class GpuProcess {
- public:
+struct GpuProcess {
   /// @throws std::exception where it cannot be started
   GpuProcess(const EachDevice& each, const GpuHere& gpu, Console& console)
-      : out_(fmt::format("gpu {}: ", gpu.index), console.out),
-        err_(fmt::format("gpu {}: ", gpu.index), console.err) {
+      : relays{{{.pipe = {}, .prefix = fmt::format("gpu {}: ", gpu.index), .to = console.out},
+                {.pipe = {}, .prefix = fmt::format("gpu {}: ", gpu.index), .to = console.err}}} {
     std::vector<std::string> arguments = {"run", fmt::format("--device={}", gpu.index)};
     const auto add = [&](const std::string& option, const fs::path& file) {
       if (!file.empty())
@@ -105,44 +87,21 @@ class GpuProcess {
     for (const auto& [option, file] : each.outputs) add(option, file);
     std::ranges::copy(each.arguments, std::back_inserter(arguments));
     const OnCores near(cores_near(gpu.pci_bus_id, each.pci_devices));
-    process_.emplace(ProgramStart{.program = each.program,
-                                  .arguments = std::move(arguments),
-                                  .output = out_.end_for_program(),
-                                  .errors = err_.end_for_program()});
-    out_.close_end_for_program();
-    err_.close_end_for_program();
-  }
-
-  void wait_with(std::vector<pollfd>& others) const {
-    out_.wait_with(others);
-    err_.wait_with(others);
-  }
-
-  void pass_on() {
-    out_.pass_on();
-    err_.pass_on();
-  }
-
-  /// @returns whether it has ended
-  bool poll() {
-    return process_->poll().has_value();
-  }
-
-  void send(int signal) {
-    process_->terminate(signal);
+    process.emplace(ProgramStart{.program = each.program,
+                                 .arguments = std::move(arguments),
+                                 .output = relays[0].pipe.file_to_write(),
+                                 .errors = relays[1].pipe.file_to_write()});
+    for (Relay& relay : relays) relay.pipe.close_write_end();
   }
 
   Ending finish() {
-    const Ending ending = process_->wait();
-    out_.finish();
-    err_.finish();
+    const Ending ending = process->wait();
+    for (Relay& relay : relays) relay.finish();
     return ending;
   }
 
- private:
-  Relay out_;
-  Relay err_;
-  std::optional<ChildProcess> process_;
+  std::array<Relay, 2> relays;  ///< of its output and its errors
+  std::optional<ChildProcess> process;
 };
 
 /// Says why, where it cannot be started. @returns null then
@@ -162,15 +121,18 @@ void pass_on_until_end(std::span<const std::unique_ptr<GpuProcess>> processes) {
   bool told = false;
   for (bool running = true; running;) {
     std::vector<pollfd> outputs;
-    for (const auto& process : started_ones) process->wait_with(outputs);
+    for (const auto& process : started_ones) {
+      for (const Relay& relay : process->relays)
+        outputs.push_back({.fd = relay.pipe.read_end(), .events = POLLIN, .revents = 0});
+    }
     static_cast<void>(::poll(outputs.data(), outputs.size(), kLookMs));
     running = false;
     for (const auto& process : started_ones) {
-      running = !process->poll() || running;
-      process->pass_on();
+      running = !process->process->poll() || running;
+      for (Relay& relay : process->relays) relay.pass_on();
     }
     if (stop_asked() && !stopped_by_terminal() && !std::exchange(told, true)) {
-      for (const auto& process : started_ones) process->send(stop_signal());
+      for (const auto& process : started_ones) process->process->terminate(stop_signal());
     }
   }
 }
