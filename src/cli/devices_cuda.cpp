@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <cctype>
 #include <memory>
 #include <ostream>
 #include <variant>
@@ -21,15 +19,6 @@
 
 namespace occbench {
 namespace {
-
-/// In lower case, as /sys has it; empty for a GPU on no such bus.
-std::string pci_bus_id(int device) {
-  char text[32] = {};
-  if (cudaDeviceGetPCIBusId(text, sizeof(text), device) != cudaSuccess) return "";
-  std::string id = text;
-  std::ranges::transform(id, id.begin(), [](unsigned char letter) { return std::tolower(letter); });
-  return id;
-}
 
 struct Property {
   const char*
@@ -154,9 +143,7 @@ std::optional<GpuIdentity> gpu_here(const std::string& choice) {
 
 std::vector<GpuHere> gpus_here() {
   try {
-    return mapped(find_devices(), [](const Device& device) {
-      return GpuHere{device.index, device.uuid, pci_bus_id(device.index)};
-    });
+    return mapped(find_devices(), [](const Device& device) { return GpuHere{device.index, device.uuid}; });
   } catch (const GpuUnavailable&) {
     return {};
   }

@@ -4,12 +4,12 @@
 #include <array>
 #include <chrono>
 #include <exception>
-#include <fstream>
 #include <iterator>
 #include <memory>
 #include <optional>
 #include <poll.h>
 #include <ranges>
+#include <set>
 #include <system_error>
 #include <tuple>
 
@@ -37,7 +37,7 @@ int device_number(std::string_view text, const std::string& choice) {
 }
 
 GpuHere gpu_of(int number, const std::string& choice, const std::optional<std::vector<GpuHere>>& here) {
-  if (!here || here->empty()) return {number, "", ""};
+  if (!here || here->empty()) return {number, ""};
   const auto found = std::ranges::find(*here, number, &GpuHere::index);
   if (found == here->end()) {
     throw InputError(
@@ -86,7 +86,6 @@ struct GpuProcess {
     add("--out", each.rows);
     for (const auto& [option, file] : each.outputs) add(option, file);
     std::ranges::copy(each.arguments, std::back_inserter(arguments));
-    const OnCores near(cores_near(gpu.pci_bus_id, each.pci_devices));
     process.emplace(ProgramStart{.program = each.program,
                                  .arguments = std::move(arguments),
                                  .output = relays[0].pipe.file_to_write(),
@@ -253,42 +252,6 @@ std::vector<GpuHere> listed_gpus(const std::string& choice, const std::optional<
     gpus.push_back(gpu_of(number, choice, here));
   }
   return here && here->empty() ? std::vector<GpuHere>() : gpus;
-}
-
-std::set<int> parse_cpu_list(std::string_view text) {
-  if (const std::size_t end = text.find_last_not_of(" \n"); end != std::string_view::npos)
-    text = text.substr(0, end + 1);
-  std::set<int> cores;
-  for (const std::string_view range : split(text, ',')) {
-    const std::size_t dash = range.find('-');
-    const std::optional<int> first = read_number(range.substr(0, dash), 0, CPU_SETSIZE - 1);
-    if (!first) return {};
-    const std::optional<int> last =
-        dash == range.npos ? first : read_number(range.substr(dash + 1), *first, CPU_SETSIZE - 1);
-    if (!last) return {};
-    for (int core = *first; core <= *last; ++core) cores.insert(core);
-  }
-  return cores;
-}
-
-std::set<int> cores_near(const std::string& pci_bus_id, const std::filesystem::path& pci_devices) {
-  cpu_set_t allowed{};
-  if (pci_bus_id.empty() || ::sched_getaffinity(0, sizeof(allowed), &allowed) != 0) return {};
-  std::ifstream file(pci_devices / pci_bus_id / "local_cpulist");
-  std::set<int> cores = parse_cpu_list(std::string{std::istreambuf_iterator<char>(file), {}});
-  std::erase_if(cores, [&](int core) { return !CPU_ISSET(core, &allowed); });
-  return cores;
-}
-
-OnCores::OnCores(const std::set<int>& cores) {
-  if (cores.empty() || ::sched_getaffinity(0, sizeof(before_), &before_) != 0) return;
-  cpu_set_t wanted{};
-  for (const int core : cores) CPU_SET(core, &wanted);
-  bound_ = ::sched_setaffinity(0, sizeof(wanted), &wanted) == 0;
-}
-
-OnCores::~OnCores() {
-  if (bound_) static_cast<void>(::sched_setaffinity(0, sizeof(before_), &before_));
 }
 
 fs::path file_of_gpu(const fs::path& file, int index) {

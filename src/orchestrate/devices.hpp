@@ -2,11 +2,8 @@
 
 #include <filesystem>
 #include <functional>
-#include <sched.h>
-#include <set>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,14 +11,13 @@
 #include "orchestrate/console.hpp"
 #include "orchestrate/plan.hpp"
 
-// A run on several GPUs: a process for each, on the cores near it.
+// A run on several GPUs: a process for each.
 namespace occbench {
 
 /// A GPU of this machine, as far as it takes to start a process for it.
 struct GpuHere {
-  int index = 0;           ///< the CUDA runtime's number
-  std::string uuid;        ///< empty where it is not known
-  std::string pci_bus_id;  ///< "0000:3b:00.0", as in /sys/bus/pci/devices; empty where it is not known
+  int index = 0;     ///< the CUDA runtime's number
+  std::string uuid;  ///< empty where it is not known
 };
 
 /// Whether `--device` is `all` or a list.
@@ -35,31 +31,6 @@ void check_device_choice(const std::string& choice);
 /// @param here  the GPUs of this machine, numbered from 0; without it a list may have any numbers
 /// @throws InputError if the list has a GPU twice, one that is not there or something else than numbers
 std::vector<GpuHere> listed_gpus(const std::string& choice, const std::optional<std::vector<GpuHere>>& here);
-
-/// Where Linux describes PCI devices, a folder each.
-inline constexpr const char* kPciDevices = "/sys/bus/pci/devices";
-
-/// "0-3,8" as {0, 1, 2, 3, 8}, the form of Linux; empty where the text is no such list.
-std::set<int> parse_cpu_list(std::string_view text);
-
-/// The cores nearest to a GPU that this process may use (`local_cpulist` of its folder). Empty where the system does
-/// not name them, or allows none of them.
-std::set<int> cores_near(const std::string& pci_bus_id,
-                         const std::filesystem::path& pci_devices = kPciDevices);
-
-/// While it lives, this thread and the processes that it starts use these cores only; an empty set changes nothing.
-/// Their memory follows: Linux takes a page from the node of the core that writes to it first.
-class OnCores {
- public:
-  explicit OnCores(const std::set<int>& cores);
-  ~OnCores();
-  OnCores(const OnCores&) = delete;
-  OnCores& operator=(const OnCores&) = delete;
-
- private:
-  cpu_set_t before_{};
-  bool bound_ = false;
-};
 
 /// Writes the rows of files into one and says what came of it. @returns whether it has every row of the files,
 /// and no two of a GPU and a case
@@ -78,13 +49,12 @@ struct EachDevice {
   MergeRows merge;
   bool resume = false;   ///< rows that are there stay
   std::string resuming;  ///< the command line that measures what is missing, for a shell
-  std::filesystem::path pci_devices = kPciDevices;
 };
 
 /// FILE.gpu2.csv for FILE.csv and GPU 2, FOLDER.gpu2 for FOLDER.
 std::filesystem::path file_of_gpu(const std::filesystem::path& file, int index);
 
-/// Starts a process for each GPU, on the cores near it, with `--device N` and outputs of its own (file_of_gpu()). Shows
+/// Starts a process for each GPU, with `--device N` and outputs of its own (file_of_gpu()). Shows
 /// what they print, with the GPU's number. Ctrl-C goes to all of them. One that fails or cannot be started leaves the
 /// others alone. The rows of all are then merged into `rows`; the files of each GPU stay, for only they have the samples.
 /// @returns the worst status of a process: no_verdict for one that a signal ended, fault for one that cannot be

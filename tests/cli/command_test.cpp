@@ -347,7 +347,7 @@ TEST(GpuOption, TheListHasEachGpuUnderANameThatIsTaken) {
     EXPECT_EQ(gpu_of(gpu.at("name").get<std::string>()).sm_count, gpu.at("sm_count"));
 }
 
-const std::vector<GpuHere> kThree = {{0, "GPU-a", "0000:1b:00.0"}, {1, "GPU-b", ""}, {2, "GPU-c", ""}};
+const std::vector<GpuHere> kThree = {{0, "GPU-a"}, {1, "GPU-b"}, {2, "GPU-c"}};
 
 std::vector<int> numbers(const std::string& choice,
                          const std::optional<std::vector<GpuHere>>& here = kThree) {

@@ -47,7 +47,7 @@ class OnEachGpu : public ::testing::Test {
     each_.program = folder_.path() / "program";
     each_.merge = merge_gpus;
     each_.rows = folder_.path() / "rows.csv";
-    each_.gpus = {{0, "GPU-0", ""}, {1, "GPU-1", ""}, {2, "GPU-2", ""}};
+    each_.gpus = {{0, "GPU-0"}, {1, "GPU-1"}, {2, "GPU-2"}};
     for (const GpuHere& gpu : each_.gpus) {
       for (const char* const name : {"a", "b"})
         std::ofstream(folder_.path() / fmt::format("{}{}", gpu.index, name))
@@ -123,7 +123,7 @@ TEST_F(OnEachGpu, AProcessThatCannotStartIsAFailedGpuAndTheOthersGoOn) {
   // An argument has 32 pages at most, its end included: the longer number is too much.
   const auto longest = static_cast<std::size_t>(32 * ::sysconf(_SC_PAGESIZE)) - 1;
   each_.outputs = {{"--timeline", std::string(longest - std::string("--timeline=.gpu1").size(), 'x')}};
-  each_.gpus = {{1, "GPU-1", ""}, {10, "GPU-10", ""}, {2, "GPU-2", ""}};
+  each_.gpus = {{1, "GPU-1"}, {10, "GPU-10"}, {2, "GPU-2"}};
   EXPECT_EQ(run("begin; row a"), ExitStatus::fault);
   EXPECT_THAT(rows(), ElementsAre("GPU-1 a", "GPU-2 a"));
   EXPECT_THAT(err_.str(), HasSubstr("gpu 10: cannot start " + each_.program.string()));
@@ -282,21 +282,6 @@ TEST_F(OnEachGpu, EachHasFilesOfItsOwnAndTheArgumentsOfAll) {
         std::string("command"), std::string("--out"), std::string("x y")})
     told += "gpu 0: " + argument + "\n";
   EXPECT_THAT(out_.str(), HasSubstr(told));
-}
-
-TEST_F(OnEachGpu, EachRunsOnTheCoresNearItsGpu) {
-  cpu_set_t allowed{};
-  ASSERT_EQ(::sched_getaffinity(0, sizeof(allowed), &allowed), 0);
-  int core = 0;
-  while (!CPU_ISSET(core, &allowed)) ++core;
-  fs::create_directories(path("devices") / "0000:3b:00.0");
-  std::ofstream(path("devices") / "0000:3b:00.0" / "local_cpulist") << core << '\n';
-  each_.pci_devices = path("devices");
-  each_.gpus = {{0, "GPU-0", "0000:3b:00.0"}, {1, "GPU-1", "0000:5e:00.0"}};
-  run("nproc; [[ $gpu == 0 ]] && grep Cpus_allowed_list /proc/self/status");
-  EXPECT_THAT(out_.str(), HasSubstr("gpu 0: 1\n"));
-  EXPECT_THAT(out_.str(), HasSubstr(fmt::format("gpu 0: Cpus_allowed_list:\t{}\n", core)));
-  EXPECT_THAT(out_.str(), HasSubstr(fmt::format("gpu 1: {}\n", CPU_COUNT(&allowed))));
 }
 
 TEST(ArgumentsOfACommand, MakeAnotherProcessDoTheSame) {
