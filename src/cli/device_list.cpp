@@ -51,10 +51,6 @@ void declare_measuring(CLI::App& parser, RunOptions& options) {
   parser.add_flag("--resume", options.resume, "keep the rows of --out and measure what is missing");
 }
 
-std::vector<GpuHere> listed_gpus(const std::string& choice) {
-  return names_several(choice) ? listed_gpus(choice, gpus_here()) : std::vector<GpuHere>();
-}
-
 bool merge_gpus(std::span<const std::filesystem::path> files, const std::filesystem::path& out,
                 Console& console) {
   const Merged merged = merge_and_tell(files, out, MergeOf::gpus, console);

@@ -27,9 +27,6 @@ inline constexpr const char* kOneDeviceMeaning = "number of the GPU, or auto: th
 /// `--counters`, `--profile`, `--benches`, `--out` and `--resume` of a command that measures cases.
 void declare_measuring(CLI::App& parser, RunOptions& options);
 
-/// Of this machine, which is asked for its GPUs only where `choice` is `all` or a list.
-std::vector<GpuHere> listed_gpus(const std::string& choice);
-
 /// The rows of GPUs as one file, for EachDevice::merge. A GPU may lack cases that one of another model has.
 bool merge_gpus(std::span<const std::filesystem::path> files, const std::filesystem::path& out,
                 Console& console);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <memory>
 #include <ostream>
 #include <span>
@@ -394,14 +395,6 @@ void predict_record(CaseRecord& record, const std::optional<DeviceProfile>& prof
   record.explanation = explanation_of(facts_of(record));
 }
 
-std::vector<std::string> names_out(const CsvTable& table) {
-  std::vector<std::string> names(table.names.begin(), table.names.end());
-  for (const std::string& answer : predicted_columns()) {
-    if (std::ranges::find(names, answer) == names.end()) names.push_back(answer);
-  }
-  return names;
-}
-
 Row predicted_row(Row row, const std::optional<DeviceProfile>& profile) {
   // A recorded case that was skipped has none of them.
   if (!row.block_threads && !row.grid_blocks && !row.registers_per_thread) {
@@ -421,6 +414,7 @@ Row predicted_row(Row row, const std::optional<DeviceProfile>& profile) {
 
 std::vector<std::string> predicted_cells(const CsvTable& table, const std::vector<std::string>& cells,
                                          std::span<const std::string> names,
+                                         std::span<const std::string> answers,
                                          const std::optional<DeviceProfile>& profile, std::string& refused) {
   Row row;
   try {
@@ -433,7 +427,6 @@ std::vector<std::string> predicted_cells(const CsvTable& table, const std::vecto
     }
     add_note(row.note, no_prediction(refused));
   }
-  const std::vector<std::string> answers = predicted_columns();
   std::vector<std::string> out;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const bool answered = std::ranges::find(answers, names[i]) != answers.end();
@@ -472,12 +465,16 @@ ExitStatus predict_batch(const std::string& file, const std::string& profile, co
   }
   std::optional<DeviceProfile> given;
   if (!profile.empty()) given = find_profile(profile);
-  const std::vector<std::string> names = names_out(table);
+  const std::vector<std::string> answers = predicted_columns();
+  std::vector<std::string> names = table.names;
+  std::ranges::copy_if(answers, std::back_inserter(names), [&](const std::string& answer) {
+    return std::ranges::find(table.names, answer) == table.names.end();
+  });
   std::vector<std::string> lines(table.rows.size());
   Waiting waiting("predicting rows:", lines.size());
   std::vector<std::string> refused(table.rows.size());
   for_each_parallel(lines.size(), [&](std::size_t row) {
-    lines[row] = csv_record(predicted_cells(table, table.rows[row], names, given, refused[row]));
+    lines[row] = csv_record(predicted_cells(table, table.rows[row], names, answers, given, refused[row]));
     waiting.step();
   });
   const ExitStatus status = tell_refused(refused, table, source, console.err);

@@ -109,8 +109,9 @@ ExitStatus measure(const RunOptions& options, const CLI::App& parser, Console& c
 
 /// On one GPU, or in a process for each. A list of cases is that of the first.
 ExitStatus run_on_gpus(RunOptions options, const CLI::App& parser, Console& console) {
-  const std::vector<GpuHere> gpus =
-      options.rehearse.empty() ? listed_gpus(options.device) : listed_gpus(options.device, std::nullopt);
+  std::optional<std::vector<GpuHere>> here;
+  if (options.rehearse.empty() && names_several(options.device)) here = gpus_here();
+  const std::vector<GpuHere> gpus = listed_gpus(options.device, here);
   if (gpus.size() > 1 && !options.list) {
     const std::string replaced[] = {"--device", "--out", "--timeline", "--per-sm"};
     EachDevice each{.arguments = arguments_of(parser, replaced),
