@@ -125,21 +125,16 @@ std::string table_of(const std::vector<ErrorsOfKind>& kinds) {
   return text_table(lines, "<>");
 }
 
-void require_new_file(const std::string& out) {
-  std::error_code unknown;
-  if (fs::exists(out, unknown)) {
-    throw InputError("{} exists: its rows would be mixed with the new ones; name another file", out);
-  }
-}
-
 /// Measures launches now, predicted with the profile where one is given.
 ToolRun measure_launches(const ValidateOptions& options, Console& console) {
-  require_new_file(options.out);
+  std::error_code unknown;
+  if (fs::exists(options.out, unknown)) {
+    throw InputError("{} exists: its rows would be mixed with the new ones; name another file", options.out);
+  }
   std::vector<std::string> arguments = {"--occ_suite=" + options.suite};
   if (!options.profile.empty()) arguments.push_back("--occ_device_profile=" + options.profile);
   ToolRun run = measure(options.program, options.suite == "full" ? "a minute and a half" : "some 15 s",
                         std::move(arguments), options.out, console);
-  std::error_code unknown;
   if (run.status != ExitStatus::done && fs::exists(options.out, unknown))
     fmt::print(console.err, "what was measured is in {}: --rows reads it\n", options.out);
   return run;

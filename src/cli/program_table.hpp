@@ -16,9 +16,6 @@ std::string milliseconds(double microseconds);
 /// "37 kernels and configurations, 1204 launches, 31.0 ms, ...", with achieved occupancy weighted by time.
 std::string program_total(std::span<const CaseRecord> cases);
 
-/// Cases whose findings' advice can save most time first.
-void sort_by_time_saved(std::vector<CaseRecord>& cases);
-
 /// A line for each region of a program's cases, by time: what it takes, what of that has a counter, the achieved occupancy over that time,
 /// and the kernel whose finding's advice can save most.
 void print_regions(std::span<const CaseRecord> cases, std::ostream& out);

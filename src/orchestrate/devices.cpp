@@ -64,10 +64,7 @@ struct Relay {
     print(pipe.begun_line());
   }
 
-  /// Of a line that was written over and over, its last text.
-  void print(std::string line) {
-    if (line.ends_with('\r')) line.pop_back();
-    line.erase(0, line.rfind('\r') + 1);
+  void print(const std::string& line) {
     if (!line.empty()) fmt::print(to, "{}{}\n", prefix, line);
   }
 };
