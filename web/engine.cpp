@@ -66,7 +66,7 @@ std::string why_no_gpu() {
   return "a page sees none";
 }
 
-std::optional<GpuIdentity> gpu_here(const std::string&) {
+std::optional<GpuIdentity> gpu_here() {
   return std::nullopt;
 }
 

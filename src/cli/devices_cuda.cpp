@@ -133,9 +133,9 @@ std::string why_no_gpu() {
   }
 }
 
-std::optional<GpuIdentity> gpu_here(const std::string& choice) {
+std::optional<GpuIdentity> gpu_here() {
   try {
-    return find_device(choice);
+    return find_device("auto");
   } catch (const GpuUnavailable&) {
     return std::nullopt;
   }

@@ -11,7 +11,7 @@ std::string why_no_gpu() {
   return "this occbench was built without CUDA (scripts/run builds with it where there is a GPU)";
 }
 
-std::optional<GpuIdentity> gpu_here(const std::string&) {
+std::optional<GpuIdentity> gpu_here() {
   return std::nullopt;
 }
 

@@ -128,7 +128,7 @@ ChosenProfile profile_to_predict_with(const std::string& profile, const GpuOptio
                           : chosen(find_profile(profile));
   }
   if (option.given()) return choose_profile(identity_of(option));
-  if (const std::optional<GpuIdentity> here = gpu_here("auto")) return choose_profile(*here);
+  if (const std::optional<GpuIdentity> here = gpu_here()) return choose_profile(*here);
   throw InputError("say for which GPU: --gpu NAME, --cc CC --sm-count N or --profile NAME|FILE ({})",
                    why_no_gpu());
 }

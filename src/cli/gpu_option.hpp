@@ -74,9 +74,8 @@ ChosenProfile profile_to_predict_with(const std::string& profile, const GpuOptio
 /// Why this program cannot measure here: no GPU, no driver, or built without CUDA. Empty where it can.
 std::string why_no_gpu();
 
-/// The GPU that `choice` names (a number, or auto); empty where why_no_gpu() says something.
-/// @throws InputError if there are GPUs, and none of that number
-std::optional<GpuIdentity> gpu_here(const std::string& choice);
+/// The discrete GPU with most SMs; empty where why_no_gpu() says something.
+std::optional<GpuIdentity> gpu_here();
 
 /// In the order of their numbers, from 0; none where why_no_gpu() says something.
 std::vector<GpuHere> gpus_here();
