@@ -243,6 +243,8 @@ void print_case(const Explained& each, std::ostream& out) {
     fmt::print(out, "; {} ms in {}", milliseconds(*total_us),
                counted(record.program.launches.value_or(0), "launch", "es"));
   fmt::print(out, "\n");
+  if (record.program.launches && !record.readings.counters.achieved_pct && !record.note.empty())
+    fmt::print(out, "  {}\n", record.note);
   if (each.findings.empty()) {
     fmt::print(out, "  {}\n", record.explanation.empty() ? why_there_is_none(record) : record.explanation);
   }

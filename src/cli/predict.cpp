@@ -72,8 +72,8 @@ struct Answer {
   Prediction prediction;
   WorkKind kind = WorkKind::even_waves;
   std::optional<Advice> advice;
-  std::vector<std::string> remedies;  ///< where no other grid is advised: of the limit, and of the largest loss
-  std::string clock_note;  ///< how microseconds became cycles; empty where none were given
+  std::vector<std::string> remedies;  ///< of the limit, and of the largest loss if no other grid is advised
+  std::string clock_note;             ///< how microseconds became cycles; empty where none were given
 };
 
 /// @throws InputError naming the option that is missing
@@ -151,12 +151,13 @@ std::string blocks_json(const PredictOptions& options) {
 constexpr double kLessTime = 0.01;
 constexpr double kPointsWorthARemedy = 1;
 
-/// What to do about the limit of theory, with the time that it is predicted to save, and about the largest loss. None about the
-/// grid: others were found no better.
+/// What to do about the limit of theory, with the time that it is predicted to save, and about the largest loss. None about
+/// the grid: another one is advised, or others were found no better.
 /// @param cycles_with  of the SM that takes longest, with another configuration of the same warps
 /// @param cycles       the same, now
+/// @param other_grid   is advised: of losses nothing is said
 std::vector<std::string> remedies_of(const std::vector<Finding>& findings, const Configuration& now,
-                                     const auto& cycles_with, double cycles) {
+                                     const auto& cycles_with, double cycles, bool other_grid) {
   std::vector<std::string> remedies;
   const auto first = [&](FindingList list) {
     return std::ranges::find_if(findings, [&](const Finding& each) {
@@ -175,7 +176,7 @@ std::vector<std::string> remedies_of(const std::vector<Finding>& findings, const
                                   : fmt::format(" {:.0f} % less time is predicted of it.", 100 * saved);
     }
   }
-  if (const auto loss = first(FindingList::losses); loss != findings.end())
+  if (const auto loss = first(FindingList::losses); !other_grid && loss != findings.end())
     remedies.push_back(loss->remedy);
   return remedies;
 }
@@ -224,14 +225,12 @@ Answer predict_launch(const PredictOptions& options) {
   facts.sms_per_gpc = chosen.known_sms_per_gpc();
   const std::vector<Finding> findings = diagnose(facts);
   record.explanation = explanation_of(facts, findings);
-  if (!answer.advice) {
-    const auto cycles_with = [&](const Configuration& changed) {
-      return predict(changed.launch, changed.usage, limits, chosen, tasks, options.chance, origin)
-          .cycles_active_max;
-    };
-    answer.remedies =
-        remedies_of(findings, {launch, usage}, cycles_with, answer.prediction.cycles_active_max);
-  }
+  const auto cycles_with = [&](const Configuration& changed) {
+    return predict(changed.launch, changed.usage, limits, chosen, tasks, options.chance, origin)
+        .cycles_active_max;
+  };
+  answer.remedies = remedies_of(findings, {launch, usage}, cycles_with, answer.prediction.cycles_active_max,
+                                answer.advice.has_value());
   record.compiled.reset();
   answer.row = row_of(record);
   // All of its usage that the user gives.

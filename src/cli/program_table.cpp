@@ -52,13 +52,23 @@ std::vector<std::string> table_line(const CaseToTell& saved, double all_us) {
           finding_text(saved)};
 }
 
+/// The reason that a note gives; empty where it gives none.
+std::string why_not_counted(const CaseRecord& record) {
+  constexpr std::string_view kLead = "not counted: ";
+  const std::size_t at = record.note.find(kLead);
+  if (at == std::string::npos) return "";
+  const std::size_t begin = at + kLead.size();
+  return record.note.substr(begin, record.note.find("; ", begin) - begin);
+}
+
 /// What a program's cases take, of that with a counter, and achieved occupancy weighted by it.
 struct Sums {
   double us = 0;
   double counted_us = 0;
   double achieved_us = 0;
   std::int64_t launches = 0;
-  std::int64_t without_time = 0;  ///< launches
+  std::int64_t without_time = 0;           ///< launches
+  std::map<std::string, int> uncounted{};  ///< cases, by the reason that their notes give
 
   void add(const CaseRecord& record) {
     const double total_us = record.program.total_time_us.value_or(0);
@@ -66,7 +76,10 @@ struct Sums {
     launches += record.program.launches.value_or(0);
     if (total_us <= 0) without_time += record.program.launches.value_or(0);
     const auto& achieved = record.readings.counters.achieved_pct;
-    if (!achieved) return;
+    if (!achieved) {
+      if (const std::string why = why_not_counted(record); !why.empty()) ++uncounted[why];
+      return;
+    }
     counted_us += total_us;
     achieved_us += total_us * *achieved / 100;
   }
@@ -123,6 +136,9 @@ std::string program_total(std::span<const CaseRecord> cases) {
   if (sums.counted_us > 0)
     text += fmt::format(", mean achieved {:.1f} %", 100 * sums.achieved_us / sums.counted_us);
   if (sums.without_time > 0) text += fmt::format(" ({} launches have no time)", sums.without_time);
+  std::string_view lead = "; not counted: ";
+  for (const auto& [why, count] : sums.uncounted)
+    text += fmt::format("{}{} {}", std::exchange(lead, ", "), count, why);
   return text;
 }
 

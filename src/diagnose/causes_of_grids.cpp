@@ -80,7 +80,8 @@ std::string remedy_of_small_grid(const Situation& situation) {
   const double of_busy_sm = situation.blocks_of_busy_sm();
   if (enough <= blocks && of_busy_sm > std::floor(of_busy_sm))
     return fmt::format(
-        "Divide the same work among narrower blocks, equally many on each SM: now some SMs have {:.0f} and others "
+        "Divide the same work among narrower blocks, equally many on each SM: now some SMs have {:.0f} and "
+        "others "
         "{:.0f}. More work costs time, since {} where an SM has blocks.",
         std::ceil(of_busy_sm), std::floor(of_busy_sm), use);
   if (enough <= blocks) return fmt::format("More blocks cost time, since {}: do less of that.", use);
@@ -166,7 +167,8 @@ std::optional<Claim> tail(const Situation& situation) {
   if (of_equal) {
     const double least = std::clamp(of_equal->least, possible.least, most);
     because += fmt::format(
-        "; if blocks are equal, it costs {:.2g} points over elapsed cycles, and of the counter {}{:.0f}, which "
+        "; if blocks are equal, it costs {:.2g} points over elapsed cycles, and of the counter {}{:.0f}, "
+        "which "
         "leaves out SMs that have no block of it",
         by_grid, most - least < 1 ? "" : fmt::format("{:.0f} to ", least), most);
   }
@@ -215,10 +217,9 @@ std::optional<Claim> uneven_blocks(const Situation& situation) {
                                {"blocks_per_sm", situation.occupancy.blocks_per_sm},
                                {"sm_cycles_active_min", counters.sm_cycles_active_min},
                                {"sm_cycles_active_max", counters.sm_cycles_active_max}}),
-      .because =
-          (may_be_short ? "blocks are uneven, or so short that giving them out takes most of the time"
-                        : "blocks are uneven, and an SM's places stay empty once no block waits") +
-          or_last_wave,
+      .because = (may_be_short ? "blocks are uneven, or so short that giving them out takes most of the time"
+                               : "blocks are uneven, and an SM's places stay empty once no block waits") +
+                 or_last_wave,
       .remedy =
           may_be_short
               ? "Read sm__cycles_active.avg or the time, which tell the two apart: uneven blocks are mended "

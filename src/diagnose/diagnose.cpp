@@ -134,7 +134,7 @@ double fit(std::vector<Claim>& claims, const Situation& situation) {
     share_part(claims, Part::blocks, situation.parts->blocks,
                loses_places_to_tail_alone(situation) ? Cause::tail : Cause::uneven_blocks,
                situation.active_cycles() && !situation.is_tail_uncertain() ? Confidence::measured
-                                                                            : Confidence::inferred,
+                                                                           : Confidence::inferred,
                rest);
   }
   // Chance moves the points of the largest simulated loss.

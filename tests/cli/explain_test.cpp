@@ -1,6 +1,10 @@
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
+#include <utility>
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>
@@ -157,6 +161,38 @@ TEST(ExplainNumbers, ShortBlocksAreNotCalledUneven) {
                                               HasSubstr("on the 132 SMs of NVIDIA H100")));
 }
 
+TEST(ExplainNumbers, TakeNothingAsMeasuredThatUnevenBlocksAndTheLastWaveMayShare) {
+  int rows = 0;
+  int uneven_first = 0;
+  for (const auto& [model, gpu] :
+       {std::pair("nvidia-h200", "h200"), std::pair("nvidia-h100-80gb-hbm3", "h100-sxm5-80gb")}) {
+    for (const Row& row : read_rows(fmt::format("{}/results/{}/full.csv", OCCBENCH_SOURCE_DIR, model))) {
+      if (row.loss_between_blocks_points < 3 * std::max(1.0, row.loss_tail_points.value_or(0)) ||
+          !row.achieved_pct || row.waves <= 1 || *row.waves == std::floor(*row.waves))
+        continue;
+      ++rows;
+      const auto findings =
+          nlohmann::json::parse(
+              printed(fmt::format(
+                  "explain --gpu {} --block-size {} --grid {} --registers {} --achieved {} --time-us {} "
+                  "--resident-blocks {} --sm-cycles-active-avg {} --format json",
+                  gpu, *row.block_threads, *row.grid_blocks, *row.registers_per_thread, *row.achieved_pct,
+                  *row.time_us, *row.resident_blocks, *row.sm_cycles_active_avg)))
+              .at("findings");
+      const auto is_of_blocks = [](const auto& each) {
+        return each.at("cause") == "tail" || each.at("cause") == "uneven_blocks";
+      };
+      const auto first = std::ranges::find_if(findings, is_of_blocks);
+      ASSERT_NE(first, findings.end());
+      uneven_first += first->at("cause") == "uneven_blocks" ? 1 : 0;
+      for (const auto& each : findings)
+        EXPECT_TRUE(!is_of_blocks(each) || each.at("confidence") == "inferred") << row.case_ << each;
+    }
+  }
+  std::cout << rows << " " << uneven_first << "\n";
+  EXPECT_GT(rows, 10);
+}
+
 TEST(ExplainNumbers, ListLimitsOfTheoryAndLossesBelowItUnderTheirHeadings) {
   const Outcome outcome =
       run_command("explain --gpu h200 --block-size 256 --grid 600 --registers 72 --achieved 31");
@@ -269,12 +305,13 @@ TEST_F(Explain, EndsOfAProgramWithItsLaunchesTimeAndMeanAchievedOccupancy) {
   uncounted.achieved_pct.reset();
   uncounted.total_time_us = 1000;
   uncounted.launches = 1;
+  uncounted.note = "not counted: launched once; sm_clock_mhz is the median of kernels that were counted";
   const std::string file = (folder_ / "program.csv").string();
   std::ofstream(file) << csv_header() << csv_record(one) << csv_record(other) << csv_record(uncounted);
   EXPECT_THAT(
       printed({"explain", file.c_str(), "--top", "1"}),
       testing::EndsWith("\nTogether 3 kernels and configurations, 16 launches, 5.000 ms, 80.0 % of it "
-                        "with a counter, mean achieved 70.0 %.\n"));
+                        "with a counter, mean achieved 70.0 %; not counted: 1 launched once.\n"));
   EXPECT_THAT(printed({"explain", file_.c_str()}), testing::Not(HasSubstr("Together")));
 }
 

@@ -216,6 +216,21 @@ TEST(Predict, SaysWhatToDoAboutUnevenBlocksWhereNoGridIsAdvised) {
       Not(HasSubstr("Use 1,056 or 2,112 blocks")));
 }
 
+TEST(Predict, SaysWhatARemedyOfTheLimitSavesAndWhatToDoAboutTheLargestLoss) {
+  const std::string launch =
+      "predict --gpu h200 --block-size 256 --registers 40 --grid 8448 --work equal:20000";
+  // The bandwidth is full with six blocks per SM as with eight.
+  EXPECT_THAT(printed(launch + ":bytes=32768"),
+              AllOf(HasSubstr("32 registers per thread instead of 40: 100 %"),
+                    HasSubstr("No less time is predicted of it."), HasSubstr("Move fewer bytes")));
+  // Eight whole waves instead of eleven.
+  EXPECT_THAT(printed(launch), HasSubstr("27 % less time is predicted of it."));
+  EXPECT_THAT(
+      printed("predict --gpu h100-sxm5-80gb --block-size 256 --grid 1900 --registers 40 --work "
+              "lognormal:200000:1:seed=3"),
+      AllOf(HasSubstr("32 registers per thread instead of 40"), HasSubstr("begin the longest blocks first")));
+}
+
 TEST(Predict, AdvisesGridsOfWholeClusters) {
   for (const char* cluster : {"8", "16"}) {
     for (const char* grid : {"1280", "1600", "1616", "2000", "3200"}) {

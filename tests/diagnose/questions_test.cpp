@@ -620,6 +620,8 @@ TEST(RecordedRow, LowOccupancyIsNotExcusedByIssueSlotsOfSmsThatAreBusyForPartOfT
       "equal_work/fma_chains/multiply_add_4/problem=blocks_that_sms_do_not_share_evenly/remedy=none");
   EXPECT_TRUE(finding_of(findings, Cause::idle_sms));
   EXPECT_FALSE(finding_of(findings, Cause::low_occupancy_suffices));
+  EXPECT_THAT(the(findings, Cause::small_grid).remedy,
+              HasSubstr("narrower blocks, equally many on each SM: now some SMs have 2 and others 1"));
 }
 
 TEST(RecordedRow, WarpsThatWaitForIdleMemoryAreToldOfItsLatency) {
