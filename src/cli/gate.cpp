@@ -1,11 +1,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <ranges>
 #include <set>
 
 #include <fmt/ostream.h>
-#include <fmt/ranges.h>
 
 #include "cli/command.hpp"
 #include "cli/device_list.hpp"
@@ -116,6 +114,12 @@ struct Output {
   fs::path file;
 };
 
+std::string names_of_formats() {
+  std::string names;
+  for (const auto& [name, format] : kGateFormats) names += (names.empty() ? "" : ", ") + name;
+  return names;
+}
+
 std::vector<Output> outputs_of(const GateOptions& options) {
   std::vector<Output> outputs;
   for (const std::string& text : options.write) {
@@ -123,7 +127,7 @@ std::vector<Output> outputs_of(const GateOptions& options) {
     const auto format = kGateFormats.find(text.substr(0, equals));
     if (equals == std::string::npos || equals + 1 == text.size() || format == kGateFormats.end()) {
       throw InputError("--write {}: write it as FORMAT=FILE; the formats are {}", text,
-                       fmt::join(std::views::keys(kGateFormats), ", "));
+                       names_of_formats());
     }
     const fs::path file = text.substr(equals + 1);
     require_writable(options, file, format->second.begins);
@@ -256,7 +260,7 @@ Action declare_gate(CLI::App& parser) {
   parser
       .add_option(
           "--format", options->format,
-          fmt::format("what goes to standard output: {}", fmt::join(std::views::keys(kGateFormats), ", ")))
+          fmt::format("what goes to standard output: {}", names_of_formats()))
       ->check(CLI::IsMember(kGateFormats))
       ->option_text("FORMAT=table");
   parser.add_flag("--any-source", options->any_source,

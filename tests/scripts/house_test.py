@@ -1,6 +1,7 @@
 """What the sources must keep: few files, and general modules that know no kernel of the suite."""
 
 import re
+import subprocess
 import unittest
 from pathlib import Path
 
@@ -32,6 +33,22 @@ class Sources(unittest.TestCase):
                     if " " in text:
                         continue  # a sentence
                     self.assertFalse(names & set(re.findall(r"\w+", text)), f"{path}: {text}; declare it with the case")
+
+
+class Words(unittest.TestCase):
+    """Those of former versions are in no file of the repository but recorded rows and inputs of fuzzers."""
+
+    def test_that_were_replaced_are_gone(self):
+        if not (ROOT / ".git").exists():
+            self.skipTest("they are looked for by git, in a checkout")
+        command = ["git", "grep", "--line-number", "--perl-regexp", "-e"]
+        files = [".", ":!*.csv", ":!*.csv.gz", ":!tests/fuzz/corpus", ":!scripts/old_words.txt"]
+        for line in (ROOT / "scripts/old_words.txt").read_text(encoding="utf-8").splitlines():
+            if line.startswith("#"):
+                continue
+            pattern, instead = line.split("\t")
+            found = subprocess.run([*command, pattern, "--", *files], cwd=ROOT, capture_output=True, text=True)
+            self.assertEqual(found.returncode, 1, f"{found.stdout}{found.stderr}these words are replaced: {instead}")
 
 
 if __name__ == "__main__":
