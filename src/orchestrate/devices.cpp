@@ -8,7 +8,6 @@
 #include <memory>
 #include <optional>
 #include <poll.h>
-#include <ranges>
 #include <set>
 #include <system_error>
 #include <tuple>
@@ -113,22 +112,25 @@ std::unique_ptr<GpuProcess> started(const EachDevice& each, const GpuHere& gpu, 
 /// Those that were started run at once, until all have ended. The signal that asks this one to stop goes to them, once.
 void pass_on_until_end(std::span<const std::unique_ptr<GpuProcess>> processes) {
   constexpr int kLookMs = 50;
-  auto started_ones = processes | std::views::filter([](const auto& process) { return process != nullptr; });
+  std::vector<GpuProcess*> started_ones;
+  for (const auto& process : processes) {
+    if (process) started_ones.push_back(process.get());
+  }
   bool told = false;
   for (bool running = true; running;) {
     std::vector<pollfd> outputs;
-    for (const auto& process : started_ones) {
+    for (GpuProcess* const process : started_ones) {
       for (const Relay& relay : process->relays)
         outputs.push_back({.fd = relay.pipe.read_end(), .events = POLLIN, .revents = 0});
     }
     static_cast<void>(::poll(outputs.data(), outputs.size(), kLookMs));
     running = false;
-    for (const auto& process : started_ones) {
+    for (GpuProcess* const process : started_ones) {
       running = !process->process->poll() || running;
       for (Relay& relay : process->relays) relay.pass_on();
     }
     if (stop_asked() && !stopped_by_terminal() && !std::exchange(told, true)) {
-      for (const auto& process : started_ones) process->process->terminate(stop_signal());
+      for (GpuProcess* const process : started_ones) process->process->terminate(stop_signal());
     }
   }
 }
