@@ -126,8 +126,7 @@ std::vector<Output> outputs_of(const GateOptions& options) {
     const std::size_t equals = text.find('=');
     const auto format = kGateFormats.find(text.substr(0, equals));
     if (equals == std::string::npos || equals + 1 == text.size() || format == kGateFormats.end()) {
-      throw InputError("--write {}: write it as FORMAT=FILE; the formats are {}", text,
-                       names_of_formats());
+      throw InputError("--write {}: write it as FORMAT=FILE; the formats are {}", text, names_of_formats());
     }
     const fs::path file = text.substr(equals + 1);
     require_writable(options, file, format->second.begins);
@@ -258,9 +257,8 @@ Action declare_gate(CLI::App& parser) {
   declare_pairs(parser, *options, runs);
   declare_tolerances(parser, *options);
   parser
-      .add_option(
-          "--format", options->format,
-          fmt::format("what goes to standard output: {}", names_of_formats()))
+      .add_option("--format", options->format,
+                  fmt::format("what goes to standard output: {}", names_of_formats()))
       ->check(CLI::IsMember(kGateFormats))
       ->option_text("FORMAT=table");
   parser.add_flag("--any-source", options->any_source,

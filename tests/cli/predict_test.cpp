@@ -216,6 +216,14 @@ TEST(Predict, SaysWhatToDoAboutUnevenBlocksWhereNoGridIsAdvised) {
       Not(HasSubstr("Use 1,056 or 2,112 blocks")));
 }
 
+TEST(Predict, SaysWhatPointsAboveZeroAre) {
+  // SMs that have fewer blocks in the last wave move their bytes faster: the tail costs less than that of equal blocks.
+  const std::string launch =
+      "predict --gpu h200 --block-size 256 --registers 20 --grid 1100 --work equal:20000";
+  EXPECT_THAT(printed(launch + ":bytes=20000"), HasSubstr("points above 0 are a gain"));
+  EXPECT_THAT(printed(launch), Not(HasSubstr("a gain")));
+}
+
 TEST(Predict, SaysWhatARemedyOfTheLimitSavesAndWhatToDoAboutTheLargestLoss) {
   const std::string launch =
       "predict --gpu h200 --block-size 256 --registers 40 --grid 8448 --work equal:20000";
