@@ -4,7 +4,19 @@ the recorded suite, and random launches; and what other launches recorded on an 
 import polars as pl
 
 from occbench_tools import WrongInput
-from occbench_tools.dataset import Results, Row, each, error, gpu_of, median, packed, pick, quantile, read_table
+from occbench_tools.dataset import (
+    Results,
+    Row,
+    each,
+    error,
+    gpu_of,
+    median,
+    packed,
+    pick,
+    quantile,
+    read_samples,
+    read_table,
+)
 from occbench_tools.markdown import revision, table, table_by, table_of
 from occbench_tools.program import SOURCES
 
@@ -208,6 +220,28 @@ def first_blocks(_: Results) -> str:
     return table_by(map(line, each(launches)))
 
 
+def sm_clocks(results: Results) -> str:
+    """Clocks of SMs in traced launches of three waves: cycles over nanoseconds of all blocks of an SM. Of others too few
+    ticks of the clock of 32 ns are known."""
+    lines: list[Row] = []
+    for model in results.models:
+        for name, when in (("calibration.csv", "calibration"), ("full.csv", "suite")):
+            rows = model.rows(name).filter(pl.col("case").str.contains("3.00"))
+            samples = read_samples(model.file(name)).join(rows.select("case"), on="case", how="semi")
+            traced = samples.filter(
+                pl.col("quantity").is_in(["trace_sm", "trace_start_ns", "trace_end_ns", "trace_sm_cycles"])
+            )
+            blocks = traced.pivot("quantity", index=["case", "index"], values="value")
+            ns = (pl.col("trace_end_ns") - pl.col("trace_start_ns")).sum()
+            sms = blocks.group_by("case", "trace_sm").agg(mhz=1000 * pl.col("trace_sm_cycles").sum() / ns)
+            cases = sms.group_by("case").agg(
+                mean=pl.col("mhz").mean(), ppm=1e6 * pl.col("mhz").std(ddof=0) / pl.col("mhz").mean()
+            )
+            lines.extend({"gpu": gpu_of(rows), "when": when} | case for case in each(cases.sort("case")))
+    columns = {"GPU": "{gpu}", "recorded in": "{when}", "launch": "`{case}`", "mean, MHz:": "{mean:.0f}"}
+    return table_of(pl.DataFrame(lines), columns | {"standard deviation, ppm:": "{ppm:.0f}"})
+
+
 BLOCKS = {
     "random": random_launches,
     "scheduling: after the loop": after_the_loop,
@@ -215,6 +249,7 @@ BLOCKS = {
     "scheduling: first blocks": first_blocks,
     "scheduling: reads": reads,
     "scheduling: rules": rules,
+    "scheduling: SM clocks": sm_clocks,
     "scheduling: tails": tails,
     "scheduling: without contention": without_contention,
     "scheduling: under contention": with_contention,
