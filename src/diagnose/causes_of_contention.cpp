@@ -170,7 +170,7 @@ std::optional<Claim> memory_contention(const Situation& situation) {
           of_latency
               ? "Have more loads in flight, or spread what goes to one address; fewer bytes help little."
               : "Move fewer bytes or reuse them from shared memory.",
-      .no_time = "more occupancy does not help warps that wait for memory"};
+      .no_time = of_latency ? "" : "more occupancy does not help warps that wait for memory"};
 }
 
 std::optional<Claim> issue_contention(const Situation& situation) {

@@ -193,7 +193,9 @@ std::optional<Claim> uneven_blocks(const Situation& situation) {
   const Losses none;
   const Losses& losses = situation.losses() ? *situation.losses() : none;
   // Inferred work has equal blocks: where more places are empty than these leave, blocks are uneven.
-  const bool is_measured = situation.facts.work_is_inferred && situation.losses() && situation.parts;
+  // Places that wait for a block while giving them out takes most of the time say nothing of how even blocks are.
+  const bool is_measured = situation.facts.work_is_inferred && situation.losses() && situation.parts &&
+                           share_of_dispatching(situation) < kBusyDispatcher;
   const double points = is_measured
                             ? situation.parts->blocks - losses.small_grid - losses.tail - losses.overhead
                             : losses.between_blocks;
@@ -224,6 +226,10 @@ std::optional<Claim> uneven_blocks(const Situation& situation) {
           may_be_short
               ? "Read sm__cycles_active.avg or the time, which tell the two apart: uneven blocks are mended "
                 "by more and shorter ones, short blocks by fewer and longer ones."
+          : situation.waves() <= 1
+              ? "Split the longest blocks, which the launch ends with, or let blocks take pieces from a "
+                "queue: all "
+                "begin at once, so that their order saves no time."
               : "Divide the same work among more and shorter blocks, begin the longest blocks first, or let "
                 "blocks take pieces from a queue."};
 }

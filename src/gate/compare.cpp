@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include <fmt/core.h>
@@ -300,11 +301,12 @@ std::string first_and_count(const std::vector<std::string>& names) {
   return names.size() == 1 ? names.front() : fmt::format("{} and {} more", names.front(), names.size() - 1);
 }
 
+/// Of notes those on what was compared come before those on cases that were not.
 bool worse(const ComparedCase& left, const ComparedCase& right) {
   const auto gravest = [](const ComparedCase& compared) {
-    std::pair<Grade, double> most{Grade::note, -1};
+    std::tuple most{Grade::note, -1.0, compared.compared};
     for (const GateFinding& finding : compared.findings)
-      most = std::max(most, std::pair(finding.grade, finding.weight));
+      most = std::max(most, std::tuple(finding.grade, finding.weight, compared.compared));
     return most;
   };
   return gravest(left) > gravest(right);

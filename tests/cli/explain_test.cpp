@@ -294,6 +294,33 @@ TEST_F(Explain, ListsKernelsOfAProgramByTheTimeThatAdviceCanSave) {
   EXPECT_THAT(outcome.err, HasSubstr("those first that can save most time"));
 }
 
+TEST_F(Explain, TakesPlacesThatWaitForBlocksToBeGivenOutForNoUnevenBlocks) {
+  // A store a thread: blocks are equal and end faster than they can be given out.
+  const auto rows = nlohmann::json::parse(
+      printed({"explain", OCCBENCH_SOURCE_DIR "/results/nvidia-h100-80gb-hbm3/programs/sample.csv",
+               "--filter", "^trace/fill", "--format", "json"}));
+  for (const auto& finding : rows.at(0).at("findings")) EXPECT_NE(finding.at("cause"), "uneven_blocks");
+  EXPECT_EQ(rows.at(0).at("findings").at(0).at("cause"), "overhead");
+  EXPECT_GT(rows.at(0).at("findings").at(0).at("points"), 70);
+}
+
+TEST_F(Explain, SaysOnlyOfBusyMemoryThatMoreOccupancyDoesNotHelpThoseThatWaitForIt) {
+  const auto rows = nlohmann::json::parse(printed(
+      {"explain", OCCBENCH_SOURCE_DIR "/results/nvidia-h200/full.csv", "--top", "0", "--format", "json"}));
+  int waits = 0;
+  for (const auto& row : rows) {
+    for (const auto& finding : row.at("findings")) {
+      if (finding.value("time", "").find("does not help warps that wait for memory") == std::string::npos)
+        continue;
+      ++waits;
+      EXPECT_TRUE(finding.at("evidence").value("dram_busy_pct", 100.0) >= 50 ||
+                  finding.at("confidence") == "simulated")
+          << row.at("case");
+    }
+  }
+  EXPECT_GT(waits, 10);
+}
+
 TEST_F(Explain, EndsOfAProgramWithItsLaunchesTimeAndMeanAchievedOccupancy) {
   Row one = measured("one", 1056, 80);
   one.total_time_us = 3000;

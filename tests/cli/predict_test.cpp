@@ -216,6 +216,14 @@ TEST(Predict, SaysWhatToDoAboutUnevenBlocksWhereNoGridIsAdvised) {
       Not(HasSubstr("Use 1,056 or 2,112 blocks")));
 }
 
+TEST(Predict, OrdersNoBlocksThatAllBeginAtOnce) {
+  const std::string launch =
+      "predict --gpu h200 --block-size 128 --registers 32 --work bimodal:60000:0.05:10:seed=3 --grid ";
+  EXPECT_THAT(printed(launch + "2112"),
+              AllOf(HasSubstr("their order saves no time"), Not(HasSubstr("longest blocks first"))));
+  EXPECT_THAT(printed(launch + "4224"), HasSubstr("begin the longest blocks first"));
+}
+
 TEST(Predict, SaysWhatPointsAboveZeroAre) {
   // SMs that have fewer blocks in the last wave move their bytes faster: the tail costs less than that of equal blocks.
   const std::string launch =

@@ -109,6 +109,23 @@ TEST(Gate, BlocksOfATailThatFallOnOtherSmsAreNoRegression) {
   EXPECT_EQ(with(0, -1.1).verdict(), Verdict::regression);
 }
 
+TEST(Gate, AnAchievedOccupancyThatItsOwnRowContradictsIsNotExcusedByPlacement) {
+  // A fifth less over active cycles at the same occupancy over elapsed cycles: then active cycles are a quarter more.
+  const auto with_active_cycles = [](double factor) {
+    return with_change([=](MadeUpRun& run) {
+             for (Row& row : run.rows) {
+               row.sm_cycles_active_max = 1e6;
+               row.sm_cycles_active_avg = 1e6 * *row.achieved_elapsed_pct / *row.achieved_pct;
+             }
+             *run.rows[0].achieved_pct *= 0.8;
+             *run.rows[0].sm_cycles_active_avg *= factor;
+           })
+        .verdict();
+  };
+  EXPECT_EQ(with_active_cycles(1.25), Verdict::pass);
+  EXPECT_EQ(with_active_cycles(1), Verdict::regression);
+}
+
 TEST(Gate, ReadingsThatOnlyMovedSayNothingOfThePrediction) {
   const auto with_prediction = [](double points) {
     return with_change([=](MadeUpRun& run) {

@@ -96,6 +96,20 @@ TEST(GateOutputs, ACaseThatWasNotComparedIsNotCountedAmongThoseThatPass) {
   EXPECT_EQ(headline(with_two_not_compared()), "pass: 4 cases, 2 pass, 2 not compared");
 }
 
+TEST(GateOutputs, ANoteOnAReadingIsShownBeforeCasesThatWereNotMeasured) {
+  const auto skip_six = [](MadeUpRun& run) {
+    for (std::size_t i = 0; i < 6; ++i) {
+      run.rows[i].time_status = "skipped";
+      run.rows[i].note = fmt::format("{} blocks too many", i);
+    }
+  };
+  const MadeUpRun baseline = made_up_run(8).with(skip_six);
+  const MadeUpRun candidate = baseline.with([](MadeUpRun& run) { *run.rows[7].achieved_pct -= 13; });
+  const std::string text = comparison_table(compare(baseline.run(), candidate.run(), {}));
+  EXPECT_THAT(text, HasSubstr("the last blocks ran on other SMs"));
+  EXPECT_THAT(text, HasSubstr("... and 2 more"));
+}
+
 TEST(GateOutputs, WhatIsSaidOfManyCasesIsSaidOnce) {
   const Comparison comparison = compared(50, [](MadeUpRun& run) {
     for (Row& row : run.rows) row.gpu = "NVIDIA A100";
