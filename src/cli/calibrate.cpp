@@ -42,7 +42,7 @@ struct CalibrateOptions {
 
 /// `--device` and `--benches`.
 void declare_options(CLI::App& parser, ToolProgram& program) {
-  add_device_option(parser, program.device, kOneDeviceMeaning)->capture_default_str()->type_name("N|auto");
+  add_one_device_option(parser, program.device)->capture_default_str()->type_name("N|auto");
   add_value(parser, "--benches", "FOLDER", program.benches,
             "folder of the bench binaries (default: beside occbench)");
 }

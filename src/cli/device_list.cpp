@@ -34,6 +34,15 @@ CLI::Option* add_device_option(CLI::App& parser, std::string& device, const std:
   });
 }
 
+CLI::Option* add_one_device_option(CLI::App& parser, std::string& device) {
+  const char* const meaning = "number of the GPU, or auto: the discrete one with most SMs";
+  return add_device_option(parser, device, meaning)->check([](const std::string& choice) {
+    if (names_several(choice))
+      throw InputError("--device {}: one GPU is measured; give its number, or auto", choice);
+    return std::string();
+  });
+}
+
 void declare_measuring(CLI::App& parser, RunOptions& options) {
   parser
       .add_option("--counters", options.counters, "auto, off, or require: status 2 where they cannot be read")

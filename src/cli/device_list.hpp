@@ -21,8 +21,8 @@ Merged merge_and_tell(
 /// `--device`. @throws InputError, while the command line is parsed, for what names no GPU in any machine
 CLI::Option* add_device_option(CLI::App& parser, std::string& device, const std::string& meaning);
 
-/// What `--device` takes where it names one GPU, for help texts.
-inline constexpr const char* kOneDeviceMeaning = "number of the GPU, or auto: the discrete one with most SMs";
+/// The same where a command measures one GPU.
+CLI::Option* add_one_device_option(CLI::App& parser, std::string& device);
 
 /// `--counters`, `--profile`, `--benches`, `--out` and `--resume` of a command that measures cases.
 void declare_measuring(CLI::App& parser, RunOptions& options);

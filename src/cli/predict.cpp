@@ -147,8 +147,9 @@ std::string blocks_json(const PredictOptions& options) {
       -1);
 }
 
-/// Less of a launch's time than this is none, relative.
+/// Less of a launch's time than this is none, relative: times of one launch differ by as much.
 constexpr double kLessTime = 0.01;
+/// Points of a finding below which nothing is to be done about it: a choice.
 constexpr double kPointsWorthARemedy = 1;
 
 /// What to do about the limit of theory, with the time that it is predicted to save, and about the largest loss. None about
@@ -172,8 +173,9 @@ std::vector<std::string> remedies_of(const std::vector<Finding>& findings, const
     // Other blocks divide the work otherwise.
     if (highest != nullptr && highest->axis != Axis::block_threads) {
       const double saved = 1 - cycles_with(with(highest->axis, highest->to, now)) / cycles;
-      remedy += saved < kLessTime ? " No less time is predicted of it."
-                                  : fmt::format(" {:.0f} % less time is predicted of it.", 100 * saved);
+      remedy += saved < kLessTime
+                    ? " It is predicted to save no time."
+                    : fmt::format(" It is predicted to save {:.0f} % of the time.", 100 * saved);
     }
   }
   if (const auto loss = first(FindingList::losses); !other_grid && loss != findings.end())

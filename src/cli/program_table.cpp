@@ -136,9 +136,9 @@ std::string program_total(std::span<const CaseRecord> cases) {
   if (sums.counted_us > 0)
     text += fmt::format(", mean achieved {:.1f} %", 100 * sums.achieved_us / sums.counted_us);
   if (sums.without_time > 0) text += fmt::format(" ({} launches have no time)", sums.without_time);
-  std::string_view lead = "; not counted: ";
+  std::string_view lead = "; not counted ";
   for (const auto& [why, count] : sums.uncounted)
-    text += fmt::format("{}{} {}", std::exchange(lead, ", "), count, why);
+    text += fmt::format("{}{}: {}", std::exchange(lead, "; "), count, why);
   return text;
 }
 

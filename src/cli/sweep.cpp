@@ -239,7 +239,7 @@ Action declare_sweep(CLI::App& parser) {
       ->type_name("EXPRESSION");
   declare_source(parser, *request);
   parser.add_flag("--list", request->run.list, "print the cases with theory and prediction, and end");
-  add_device_option(parser, request->run.device, kOneDeviceMeaning)->capture_default_str();
+  add_one_device_option(parser, request->run.device)->capture_default_str();
   declare_measuring(parser, request->run);
   declare_gpu_option(parser, request->gpu, "With --list, for a GPU that need not be here");
   return [&parser, request, wants_help](Console& console) {

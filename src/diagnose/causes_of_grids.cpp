@@ -81,8 +81,7 @@ std::string remedy_of_small_grid(const Situation& situation) {
   if (enough <= blocks && of_busy_sm > std::floor(of_busy_sm))
     return fmt::format(
         "Divide the same work among narrower blocks, equally many on each SM: now some SMs have {:.0f} and "
-        "others "
-        "{:.0f}. More work costs time, since {} where an SM has blocks.",
+        "others {:.0f}. More work costs time, since {} where an SM has blocks.",
         std::ceil(of_busy_sm), std::floor(of_busy_sm), use);
   if (enough <= blocks) return fmt::format("More blocks cost time, since {}: do less of that.", use);
   const double share = share_of_giving_out(situation, enough - blocks);
@@ -168,8 +167,7 @@ std::optional<Claim> tail(const Situation& situation) {
     const double least = std::clamp(of_equal->least, possible.least, most);
     because += fmt::format(
         "; if blocks are equal, it costs {:.2g} points over elapsed cycles, and of the counter {}{:.0f}, "
-        "which "
-        "leaves out SMs that have no block of it",
+        "which leaves out SMs that have no block of it",
         by_grid, most - least < 1 ? "" : fmt::format("{:.0f} to ", least), most);
   }
   const double points = situation.losses() ? situation.losses()->tail
@@ -228,8 +226,7 @@ std::optional<Claim> uneven_blocks(const Situation& situation) {
                 "by more and shorter ones, short blocks by fewer and longer ones."
           : situation.waves() <= 1
               ? "Split the longest blocks, which the launch ends with, or let blocks take pieces from a "
-                "queue: all "
-                "begin at once, so that their order saves no time."
+                "queue: all begin at once, so that their order saves no time."
               : "Divide the same work among more and shorter blocks, begin the longest blocks first, or let "
                 "blocks take pieces from a queue."};
 }

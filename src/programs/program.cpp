@@ -109,7 +109,8 @@ void set_samples(CaseRecord& record, const ProgramLaunches& seen) {
   if (achieved_pct > record.theory->theoretical_pct + kMostAboveTheory) {
     readings.status = CountersStatus::off;
     add_note(record.note,
-             fmt::format("not counted: its samples hold other kernels too, {:.1f} % in all", achieved_pct));
+             fmt::format("not counted: its samples hold other kernels too; they add up to {:.1f} %",
+                         achieved_pct));
     return;
   }
   readings.status = CountersStatus::ok;

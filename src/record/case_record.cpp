@@ -19,7 +19,7 @@ namespace {
 // Values that a cell and a member hold in the same form are listed once, for both ways: `way` copies from one
 // to the other.
 constexpr auto kToRow = [](auto& cell, const auto& value) { cell = value; };
-/// An empty cell leaves a number as it is. Columns of an int have no range beyond its own.
+/// An empty cell leaves a number as it is. A column of an int allows no value that an int cannot have.
 constexpr auto kFromRow = []<typename Value>(const auto& cell, Value& value) {
   if constexpr (std::is_same_v<Value, std::optional<int>>) {
     value = cell ? std::optional(static_cast<int>(*cell)) : std::nullopt;

@@ -436,6 +436,13 @@ TEST(SeveralGpus, ACommandThatMeasuresRefusesAWrongListBeforeItMeasures) {
     EXPECT_EQ(outcome.status, ExitStatus::usage) << arguments[0];
     EXPECT_THAT(outcome.err, HasSubstr("--device 0,0: GPU 0 stands there twice")) << arguments[0];
   }
+  for (const char* command : {"calibrate", "validate"}) {
+    for (const char* several : {"all", "0,1"}) {
+      const Outcome outcome = run_command({command, "--device", several});
+      EXPECT_EQ(outcome.status, ExitStatus::usage) << command;
+      EXPECT_THAT(outcome.err, HasSubstr("one GPU is measured; give its number, or auto")) << command;
+    }
+  }
 }
 
 /// The program itself, whose rows are predicted.

@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <utility>
 
 #include <fmt/core.h>
@@ -189,8 +188,8 @@ TEST(ExplainNumbers, TakeNothingAsMeasuredThatUnevenBlocksAndTheLastWaveMayShare
         EXPECT_TRUE(!is_of_blocks(each) || each.at("confidence") == "inferred") << row.case_ << each;
     }
   }
-  std::cout << rows << " " << uneven_first << "\n";
   EXPECT_GT(rows, 10);
+  EXPECT_GT(uneven_first, 0.9 * rows);
 }
 
 TEST(ExplainNumbers, ListLimitsOfTheoryAndLossesBelowItUnderTheirHeadings) {
@@ -313,7 +312,7 @@ TEST_F(Explain, SaysOnlyOfBusyMemoryThatMoreOccupancyDoesNotHelpThoseThatWaitFor
       if (finding.value("time", "").find("does not help warps that wait for memory") == std::string::npos)
         continue;
       ++waits;
-      EXPECT_TRUE(finding.at("evidence").value("dram_busy_pct", 100.0) >= 50 ||
+      EXPECT_TRUE(finding.at("evidence").value("dram_busy_pct", 0.0) >= 50 ||
                   finding.at("confidence") == "simulated")
           << row.at("case");
     }
@@ -338,7 +337,7 @@ TEST_F(Explain, EndsOfAProgramWithItsLaunchesTimeAndMeanAchievedOccupancy) {
   EXPECT_THAT(
       printed({"explain", file.c_str(), "--top", "1"}),
       testing::EndsWith("\nTogether 3 kernels and configurations, 16 launches, 5.000 ms, 80.0 % of it "
-                        "with a counter, mean achieved 70.0 %; not counted: 1 launched once.\n"));
+                        "with a counter, mean achieved 70.0 %; not counted 1: launched once.\n"));
   EXPECT_THAT(printed({"explain", file_.c_str()}), testing::Not(HasSubstr("Together")));
 }
 

@@ -238,9 +238,9 @@ TEST(Predict, SaysWhatARemedyOfTheLimitSavesAndWhatToDoAboutTheLargestLoss) {
   // The bandwidth is full with six blocks per SM as with eight.
   EXPECT_THAT(printed(launch + ":bytes=32768"),
               AllOf(HasSubstr("32 registers per thread instead of 40: 100 %"),
-                    HasSubstr("No less time is predicted of it."), HasSubstr("Move fewer bytes")));
+                    HasSubstr("It is predicted to save no time."), HasSubstr("Move fewer bytes")));
   // Eight whole waves instead of eleven.
-  EXPECT_THAT(printed(launch), HasSubstr("27 % less time is predicted of it."));
+  EXPECT_THAT(printed(launch), HasSubstr("It is predicted to save 27 % of the time."));
   EXPECT_THAT(
       printed("predict --gpu h100-sxm5-80gb --block-size 256 --grid 1900 --registers 40 --work "
               "lognormal:200000:1:seed=3"),

@@ -126,6 +126,18 @@ TEST(Gate, AnAchievedOccupancyThatItsOwnRowContradictsIsNotExcusedByPlacement) {
   EXPECT_EQ(with_active_cycles(1), Verdict::regression);
 }
 
+TEST(Gate, NoRecordedRowContradictsItself) {
+  for (const char* model : {"nvidia-h200", "nvidia-h100-80gb-hbm3"}) {
+    for (const Row& row : read_rows(fmt::format("{}/results/{}/full.csv", OCCBENCH_SOURCE_DIR, model))) {
+      if (!row.achieved_elapsed_pct) continue;
+      EXPECT_NEAR(*row.achieved_pct * *row.sm_cycles_active_avg /
+                      (*row.achieved_elapsed_pct * *row.sm_cycles_active_max),
+                  1, 0.016)
+          << row.case_;
+    }
+  }
+}
+
 TEST(Gate, ReadingsThatOnlyMovedSayNothingOfThePrediction) {
   const auto with_prediction = [](double points) {
     return with_change([=](MadeUpRun& run) {
