@@ -291,6 +291,10 @@ void print_lines(std::span<const CaseRecord> cases, bool simulated, std::ostream
 }
 
 ExitStatus explain_rows(const ExplainOptions& options, Console& console) {
+  if (options.format == "lines" && options.predicts())
+    throw InputError(
+        "--format lines prints rows as they were recorded; --profile and --repredict go with table, json or "
+        "csv");
   const std::vector<CaseRecord> of_files = all_cases(options, console.err);
   std::vector<CaseRecord> cases = counted_cases(of_files, options);
   const bool simulated = std::ranges::any_of(

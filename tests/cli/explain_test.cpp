@@ -293,6 +293,12 @@ TEST_F(Explain, ListsKernelsOfAProgramByTheTimeThatAdviceCanSave) {
   EXPECT_THAT(outcome.err, HasSubstr("those first that can save most time"));
 }
 
+TEST_F(Explain, PredictsNoLinesAsTheyWereRecorded) {
+  const Outcome outcome = run_command({"explain", file_.c_str(), "--format", "lines", "--profile", "h200"});
+  EXPECT_EQ(outcome.status, ExitStatus::usage);
+  EXPECT_THAT(outcome.err, HasSubstr("--format lines prints rows as they were recorded"));
+}
+
 TEST_F(Explain, TakesPlacesThatWaitForBlocksToBeGivenOutForNoUnevenBlocks) {
   // A store a thread: blocks are equal and end faster than they can be given out.
   const auto rows = nlohmann::json::parse(
