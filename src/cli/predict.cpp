@@ -147,8 +147,6 @@ std::string blocks_json(const PredictOptions& options) {
       -1);
 }
 
-/// Less of a launch's time than this is none, relative: times of one launch differ by as much.
-constexpr double kLessTime = 0.01;
 /// Points of a finding below which nothing is to be done about it: a choice.
 constexpr double kPointsWorthARemedy = 1;
 
@@ -173,7 +171,7 @@ std::vector<std::string> remedies_of(const std::vector<Finding>& findings, const
     // Other blocks divide the work otherwise.
     if (highest != nullptr && highest->axis != Axis::block_threads) {
       const double saved = 1 - cycles_with(with(highest->axis, highest->to, now)) / cycles;
-      remedy += saved < kLessTime
+      remedy += saved < kLeastShare
                     ? " It is predicted to save no time."
                     : fmt::format(" It is predicted to save {:.0f} % of the time.", 100 * saved);
     }

@@ -155,9 +155,6 @@ void leave_losses_to_another_launch(std::vector<Claim>& claims, const Situation&
   another.takes_rest = true;
 }
 
-/// Share of a launch's time below which nothing is promised: less than times of the same launch vary by.
-constexpr double kLeastShare = 0.01;
-
 std::string ms(double microseconds) {
   if (microseconds < 1) return fmt::format("{:.6f}", microseconds / 1000);  // without an exponent
   return microseconds < 10'000 ? fmt::format("{:.3g}", microseconds / 1000)
