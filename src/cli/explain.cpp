@@ -407,12 +407,7 @@ void print_text(const CaseRecord& record, const LaunchFacts& facts, const std::v
                                            : record.provenance.gpu);
   const Real& achieved = record.readings.counters.achieved_pct;
   if (achieved) fmt::print(out, "achieved {:.4g} %\n", *achieved);
-  if (findings.empty())
-    fmt::print(
-        out, "  Nothing to speak of is lost{}.\n",
-        achieved && situation.waves() > 1 && situation.waves() != std::floor(situation.waves())
-            ? " while an SM has a block; when the last wave leaves SMs without one, this counter does not say"
-            : "");
+  if (findings.empty()) fmt::print(out, "  Nothing to speak of is lost.\n");
   print_findings(findings, theory.theoretical_pct, achieved, out);
 }
 

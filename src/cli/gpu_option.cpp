@@ -28,9 +28,10 @@ std::string driver_name_of(const GpuOption& option) {
 }  // namespace
 
 void declare_gpu_option(CLI::App& parser, GpuOption& option, const std::string& group) {
-  CLI::Option* const name = add_value(parser, "--gpu", "NAME", option.name,
-                                      "a GPU by name: a100, 4090, h100-sxm5-80gb, ... (calc --gpu list)")
-                                ->group(group);
+  CLI::Option* const name =
+      add_value(parser, "--gpu", "NAME", option.name,
+                "a GPU by name: a100-sxm4-80gb, 4090, h100-sxm5-80gb, ... (calc --gpu list)")
+          ->group(group);
   add_value(parser, "--cc", "CC", option.compute_capability, "compute capability: 9.0, 90 or sm_90")
       ->excludes(name)
       ->group(group);

@@ -54,15 +54,6 @@ double idle_address_requests() {
   return kBusyAddress * additions_to_one_address_per_cycle() / kThreadsPerWarp;
 }
 
-/// Whether each warp makes a request, fast enough to keep an address busy most of the time, and warps wait for something.
-bool atomics_delay(const Situation& situation) {
-  const CounterValues& counters = situation.counters();
-  const double requests = atomic_requests(situation);
-  return requests >= launched_warps(situation) &&
-         requests > idle_address_requests() * counters.sm_cycles_active_max.value_or(0) &&
-         counters.eligible_warps.value_or(0) < kFewEligible;
-}
-
 /// Whether blocks have had fewer than half of their warps: those that remain wait, but most had nothing to do.
 bool most_warps_have_exited(const Situation& situation) {
   return situation.parts &&
@@ -97,6 +88,14 @@ Evidence most_used(const Situation& situation, double share) {
 std::optional<Evidence> saturated_resource(const Situation& situation) {
   const Evidence most = most_used(situation);
   return most.value >= kSaturatedPct ? std::optional(most) : std::nullopt;
+}
+
+bool atomics_delay(const Situation& situation) {
+  const CounterValues& counters = situation.counters();
+  const double requests = atomic_requests(situation);
+  return requests >= launched_warps(situation) &&
+         requests > idle_address_requests() * counters.sm_cycles_active_max.value_or(0) &&
+         counters.eligible_warps.value_or(0) < kFewEligible;
 }
 
 bool may_share_addresses(const Situation& situation) {
@@ -142,7 +141,7 @@ std::optional<Claim> atomics(const Situation& situation) {
           "warps make {} requests for atomic operations, and those on one address are done one after another",
           grouped(static_cast<std::int64_t>(requests))),
       .remedy = "Sum in a warp or a block first, or spread the results over more addresses.",
-      .no_time = "more occupancy does not help warps that wait for an address"};
+      .no_time = std::string(kWaitForAddress)};
 }
 
 std::optional<Claim> memory_contention(const Situation& situation) {
@@ -169,8 +168,7 @@ std::optional<Claim> memory_contention(const Situation& situation) {
       .remedy =
           of_latency
               ? "Have more loads in flight, or spread what goes to one address; fewer bytes help little."
-              : "Move fewer bytes or reuse them from shared memory.",
-      .no_time = of_latency ? "" : "more occupancy does not help warps that wait for memory"};
+              : "Move fewer bytes or reuse them from shared memory."};
 }
 
 std::optional<Claim> issue_contention(const Situation& situation) {
@@ -191,8 +189,7 @@ std::optional<Claim> issue_contention(const Situation& situation) {
                                {"xu_pipe_pct", counters.xu_pipe_pct}}),
       .because = fmt::format("warps contend for {}, and some have finished long before others",
                              of_pipe ? "a pipe" : "issue slots or a pipe"),
-      .remedy = "Fewer instructions help; more waves of blocks fill the places of warps that have finished.",
-      .no_time = "more occupancy does not help warps that wait for issue slots or a pipe"};
+      .remedy = "Fewer instructions help; more waves of blocks fill the places of warps that have finished."};
 }
 
 std::optional<Claim> barriers(const Situation& situation) {

@@ -6,7 +6,7 @@
 
 #include <fmt/ranges.h>
 
-#include "diagnose/situation.hpp"
+#include "diagnose/diagnose.hpp"
 #include "occupancy/occupancy.hpp"
 #include "occupancy/rules.hpp"
 #include "occupancy/text.hpp"
@@ -160,23 +160,33 @@ std::optional<Claim> idle_sms(const Situation& situation) {
   const bool without_blocks =
       situation.launch.grid_blocks > 0 && situation.launch.grid_blocks < situation.facts.sm_count;
   const double points = elapsed && situation.achieved_pct ? *situation.achieved_pct - *elapsed : 0;
-  if (points < kIdlePoints && !without_blocks) return std::nullopt;
+  const double tail = situation.may_have_tail_alone()
+                          ? situation.theoretical_pct * (1 - situation.waves() / std::ceil(situation.waves()))
+                          : 0;
+  if (std::max(points, tail) < kIdlePoints && !without_blocks) return std::nullopt;
   std::string because;
-  if (without_blocks) {
+  if (tail > 0) {
+    because = fmt::format(
+        "if blocks are equal, the last of {} leaves SMs without a block: {:.2g} points over elapsed cycles",
+        waves_text(situation.waves(), 3), tail);
+  } else if (without_blocks) {
     because = fmt::format("{} of {} SMs get no block",
                           situation.facts.sm_count - situation.launch.grid_blocks, situation.facts.sm_count);
   } else {
     because = "SMs run out of blocks before the last one ends";
   }
   if (elapsed) because += fmt::format(": over elapsed cycles occupancy is {:.3g} %", *elapsed);
-  return Claim{.part = Part::beside,
-               .confidence = elapsed ? Confidence::measured : Confidence::inferred,
-               .evidence = evidence_of({{"achieved_elapsed_pct", elapsed},
-                                        {"achieved_pct", situation.achieved_pct},
-                                        {"sm_cycles_active_avg", situation.counters().sm_cycles_active_avg},
-                                        {"sm_cycles_active_max", situation.counters().sm_cycles_active_max}}),
-               .because = because + "; the counter leaves idle SMs out",
-               .remedy = "Use enough blocks for all SMs, of equal length, or run another kernel beside it."};
+  return Claim{
+      .part = Part::beside,
+      .confidence = elapsed ? Confidence::measured : Confidence::inferred,
+      .evidence = evidence_of({{"achieved_elapsed_pct", elapsed},
+                               {"achieved_pct", situation.achieved_pct},
+                               {"sm_cycles_active_avg", situation.counters().sm_cycles_active_avg},
+                               {"sm_cycles_active_max", situation.counters().sm_cycles_active_max}}),
+      .because = because + "; the counter leaves idle SMs out",
+      .remedy = tail > 0 ? "Use whole waves of blocks, or more and shorter ones."
+                         : "Use enough blocks for all SMs, of equal length, or run another kernel beside it.",
+      .no_time = atomics_delay(situation) ? std::string(kWaitForAddress) : ""};
 }
 
 std::optional<Claim> low_occupancy_suffices(const Situation& situation) {
@@ -185,12 +195,16 @@ std::optional<Claim> low_occupancy_suffices(const Situation& situation) {
   // Counters of an SM are over its active cycles: while SMs are idle nothing of them is saturated.
   const std::optional<double>& elapsed = situation.facts.readings.achieved_elapsed_pct;
   if (elapsed && *situation.achieved_pct - *elapsed >= kIdlePoints) return std::nullopt;
-  return Claim{.part = Part::beside,
-               .confidence = Confidence::measured,
-               .evidence = {*saturated, {"achieved_pct", *situation.achieved_pct}},
-               .because = fmt::format("low occupancy does no harm: {} is {:.0f} %, and more warps would wait",
-                                      saturated->column, saturated->value),
-               .remedy = "Do less of what is saturated; leave the occupancy as it is."};
+  return Claim{
+      .part = Part::beside,
+      .confidence = Confidence::measured,
+      .evidence = {*saturated, {"achieved_pct", *situation.achieved_pct}},
+      .because = saturated->value >= 100 * (1 - kLeastShare)
+                     ? fmt::format("low occupancy does no harm: {} is {:.0f} %, and more warps would wait",
+                                   saturated->column, saturated->value)
+                     : fmt::format("more warps can save {:.0f} % of the time at most: {} is {:.0f} %",
+                                   100 - saturated->value, saturated->column, saturated->value),
+      .remedy = "Do less of what is saturated before you raise occupancy."};
 }
 
 std::optional<Claim> idle_lanes(const Situation& situation) {

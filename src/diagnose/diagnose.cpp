@@ -190,6 +190,8 @@ std::optional<double> time_by_occupancy(const Claim& claim, const Situation& sit
   if (claim.cause == Cause::unexplained || claim.cause == Cause::another_launch) return std::nullopt;
   const double now = situation.reached_pct;
   const double elapsed = now * share_of_active_time(situation);
+  if (claim.cause == Cause::idle_sms && situation.may_have_tail_alone())
+    return situation.waves() / std::ceil(situation.waves());
   if (claim.cause == Cause::idle_sms) return now > 0 ? std::optional(elapsed / now) : std::nullopt;
   switch (claim.part) {
     case Part::theory:
@@ -281,16 +283,18 @@ std::optional<TimeSaved> time_saved(const Claim& claim, const Situation& situati
         fmt::format("launches run in several streams ({}), where others may fill what this one leaves empty",
                     facts.program.streams));
   }
+  if (claim.part == Part::theory && situation.is_partial_wave())
+    return none_expected("the grid does not fill the places that there are");
   if (claim.part == Part::theory && *by_occupancy >= 1) return none_expected("no small change raises theory");
   const Evidence busiest = busiest_of(situation);
   const double share = (1 - std::max(*by_occupancy, busiest.value / 100)) * share_of_launch(situation);
-  if (busiest.value >= kSaturatedPct || (share < kLeastShare && busiest.value / 100 > *by_occupancy)) {
-    return none_expected(busiest.column == "eligible_warps"
-                             ? fmt::format("eligible_warps is {:.2g}", *situation.counters().eligible_warps)
-                             : fmt::format("{} is {:.0f} %", busiest.column, busiest.value));
-  }
-  if (share < kLeastShare) return none_expected("it is less than 1 % of the time");
-  return TimeSaved{share, most_text(share, situation) + condition(situation) + "."};
+  const bool is_busy = busiest.value / 100 > *by_occupancy;
+  const std::string use = busiest.column == "eligible_warps"
+                              ? fmt::format("eligible_warps is {:.2g}", *situation.counters().eligible_warps)
+                              : fmt::format("{} is {:.0f} %", busiest.column, busiest.value);
+  if (share < kLeastShare) return none_expected(is_busy ? use : "it is less than 1 % of the time");
+  return TimeSaved{share, fmt::format("{}{}{}.", most_text(share, situation), is_busy ? ", since " + use : "",
+                                      condition(situation))};
 }
 
 std::string points_text(double points) {

@@ -1,8 +1,7 @@
-#include "diagnose/situation.hpp"
-
 #include <algorithm>
 #include <cmath>
 
+#include "diagnose/diagnose.hpp"
 #include "occupancy/limits.hpp"
 #include "occupancy/runtime_answers.hpp"
 #include "predict/parameters.hpp"
@@ -60,6 +59,11 @@ std::optional<OtherBuild> fastest_build_of(const CaseRecord& record, std::span<c
 }
 
 }  // namespace
+
+bool Situation::may_have_tail_alone() const {
+  return !facts.work && !facts.prediction && has_tail() && !facts.readings.achieved_elapsed_pct &&
+         lost() < kLeastPoints;
+}
 
 double Situation::blocks_of_busy_sm() const {
   return static_cast<double>(launch.grid_blocks) /

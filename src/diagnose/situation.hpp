@@ -114,6 +114,8 @@ struct Situation {
   bool is_tail_uncertain() const {
     return facts.tail_of_equal_blocks && !facts.work;
   }
+  /// Whether a last wave's cost over elapsed cycles was not read, and the counter, which leaves idle SMs out, shows no loss.
+  bool may_have_tail_alone() const;
   /// Whole and partial waves.
   double waves() const {
     return static_cast<double>(launch.grid_blocks) / static_cast<double>(wave);
@@ -179,6 +181,11 @@ double share_of_dispatching(const Situation& situation);
 
 /// Whether registers moved to local memory show in its traffic.
 bool spills_show(const Situation& situation);
+/// Whether each warp makes an atomic request, fast enough to keep an address busy most of the time, and warps wait for something.
+bool atomics_delay(const Situation& situation);
+/// Why neither more warps nor more SMs are expected to save time then.
+inline constexpr std::string_view kWaitForAddress =
+    "more occupancy does not help warps that wait for an address";
 /// Whether blocks may wait for each other at an address: they make atomic requests, or many warps wait for memory.
 bool may_share_addresses(const Situation& situation);
 /// The resource that is in use most, percent, with its column; 0 where no counter was read.

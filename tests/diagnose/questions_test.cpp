@@ -1,7 +1,10 @@
 // Questions that people ask about launches of which they know numbers alone.
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <ranges>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -398,6 +401,21 @@ TEST(ByNumbers, BlocksOf768ThreadsLeaveAQuarterOfAnSmAndALastWaveThatIsPartial) 
   EXPECT_THAT(findings[1].sentence, HasSubstr("216 of 296"));
 }
 
+// What is said of recorded launches beside the points: what the counter and the calculator leave out.
+std::optional<Finding> finding_of(const std::vector<Finding>& findings, Cause cause) {
+  const auto found = std::ranges::find(findings, cause, &Finding::cause);
+  return found == findings.end() ? std::nullopt : std::optional(*found);
+}
+
+/// Of the H200's recorded suite.
+std::vector<Finding> findings_of(const std::string& name) {
+  for (const CaseRecord& record : read_case_records(OCCBENCH_SOURCE_DIR "/results/nvidia-h200/full.csv")) {
+    if (full_name(record.identity) == name) return diagnose(facts_of(record));
+  }
+  ADD_FAILURE() << "no row is called " << name;
+  return {};
+}
+
 /// A grid of 1.25 waves, of blocks that take equally long: 87.7 % over active cycles, 62.5 % over elapsed ones.
 LaunchFacts with_tail() {
   LaunchFacts facts =
@@ -467,8 +485,11 @@ TEST(TimeSaved, EndsWhereTheBusiestResourceWouldBeSaturated) {
   facts.readings.counters.dram_busy_pct = 75;
   EXPECT_NEAR(saved_by(facts, Cause::tail).share, 0.25, 0.001);
   facts.readings.counters.dram_busy_pct = 93;
+  EXPECT_EQ(saved_by(facts, Cause::tail).sentence,
+            "At most 0.056 of 0.8 ms per launch, since dram_busy_pct is 93 %.");
+  facts.readings.counters.dram_busy_pct = 99.5;
   EXPECT_EQ(saved_by(facts, Cause::tail).share, 0);
-  EXPECT_EQ(saved_by(facts, Cause::tail).sentence, "None expected: dram_busy_pct is 93 %.");
+  EXPECT_EQ(saved_by(facts, Cause::tail).sentence, "None expected: dram_busy_pct is 100 %.");
   // Issue slots are counted while SMs are active, which they are for 62.5 / 87.7 of the time.
   facts.readings.counters.dram_busy_pct.reset();
   facts.readings.counters.issue_active_pct = 100;
@@ -509,6 +530,67 @@ TEST(TimeSaved, OfALimitIsByTheHighestOccupancyOfOneStep) {
   EXPECT_EQ(saved_by(facts, Cause::spills).sentence, "Not known: compare with a build of more registers.");
 }
 
+TEST(TimeSaved, OfALimitIsNoneWhereTheGridFillsNoPlaces) {
+  const LaunchFacts facts =
+      by_numbers("9.0", 132, {.block_threads = 128, .grid_blocks = 90}, {.registers_per_thread = 64}, 6);
+  EXPECT_EQ(saved_by(facts, Cause::register_limit).share, 0);
+  EXPECT_THAT(saved_by(facts, Cause::register_limit).sentence,
+              HasSubstr("the grid does not fill the places"));
+}
+
+TEST(TimeSaved, OfIdleSmsIsNoneWhereWarpsWaitForAnAddress) {
+  const auto findings = findings_of("atomic_operations/atomic_operations/add/addresses=one/operation=add");
+  ASSERT_TRUE(finding_of(findings, Cause::atomics));
+  const auto idle = finding_of(findings, Cause::idle_sms);
+  ASSERT_TRUE(idle && idle->time);
+  EXPECT_EQ(idle->time->share, 0);
+  EXPECT_THAT(idle->time->sentence, HasSubstr("wait for an address"));
+}
+
+TEST(ByNumbers, ALastWaveIsNamedWhereTheCounterShowsNoLossSinceItLeavesIdleSmsOut) {
+  // 1.25 waves.
+  LaunchFacts facts =
+      by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 1320}, {.registers_per_thread = 32}, 99.8);
+  const auto idle = finding_of(diagnose(facts), Cause::idle_sms);
+  ASSERT_TRUE(idle && idle->time);
+  EXPECT_THAT(idle->sentence, AllOf(HasSubstr("If blocks are equal"), HasSubstr("38 points over elapsed")));
+  EXPECT_NEAR(idle->time->share, 1 - 1.25 / 2, 0.001);
+  facts.readings.achieved_elapsed_pct = 99.7;
+  EXPECT_FALSE(finding_of(diagnose(facts), Cause::idle_sms));
+}
+
+TEST(RecordedRow, OfBusyMemoryGainsNoMoreByMoreWarpsThanIsSaid) {
+  std::map<std::string, std::vector<CaseRecord>> by_variant;
+  for (CaseRecord& record : read_case_records(OCCBENCH_SOURCE_DIR "/results/nvidia-h200/full.csv")) {
+    if (record.identity.experiment == "latency_hiding" && record.readings.counters.sm_cycles_active_avg)
+      by_variant[record.identity.variant].push_back(std::move(record));
+  }
+  // Useful work in an active cycle, of which uses are shares.
+  const auto rate = [](const CaseRecord& of) {
+    return *of.times.throughput * *of.times.time_us / *of.readings.counters.sm_cycles_active_avg;
+  };
+  int rows = 0;
+  for (const auto& [variant, records] : by_variant) {
+    const double fastest = std::ranges::max(records | std::views::transform(rate));
+    for (const CaseRecord& each : records) {
+      const auto finding = finding_of(diagnose(facts_of(each)), Cause::low_occupancy_suffices);
+      if (!finding) continue;
+      ++rows;
+      // What it says is left is 100 % less this use.
+      EXPECT_LT(1 - rate(each) / fastest, 1.01 - finding->evidence.front().value / 100) << variant;
+    }
+  }
+  EXPECT_GT(rows, 10);
+}
+
+TEST(RecordedRow, OccupancyMayHelpUntilMemoryIsFull) {
+  const auto finding = finding_of(findings_of("latency_hiding/reads/bytes_8_in_flight_8/bytes=8/in_flight=8/"
+                                              "blocks_per_sm=3"),
+                                  Cause::low_occupancy_suffices);
+  ASSERT_TRUE(finding);
+  EXPECT_THAT(finding->sentence, HasSubstr("More warps can save 19 % of the time at most"));
+}
+
 TEST(AKernelOfALibrary, IsGivenNoAdviceThatOnlyItsAuthorCanFollow) {
   LaunchFacts facts =
       by_numbers("9.0", 132, {.block_threads = 512, .grid_blocks = 64}, {.registers_per_thread = 48}, 24.5);
@@ -539,21 +621,6 @@ TEST(ByNumbers, ShortBlocksAreACauseWhereTheTimeOfTheLaunchSaysSo) {
   const auto findings = diagnose(facts);
   EXPECT_EQ(findings.front().cause, Cause::overhead);
   EXPECT_THAT(findings.front().sentence, HasSubstr("at most 2,000 cycles"));
-}
-
-// What is said of recorded launches beside the points: what the counter and the calculator leave out.
-std::optional<Finding> finding_of(const std::vector<Finding>& findings, Cause cause) {
-  const auto found = std::ranges::find(findings, cause, &Finding::cause);
-  return found == findings.end() ? std::nullopt : std::optional(*found);
-}
-
-/// Of the H200's recorded suite.
-std::vector<Finding> findings_of(const std::string& name) {
-  for (const CaseRecord& record : read_case_records(OCCBENCH_SOURCE_DIR "/results/nvidia-h200/full.csv")) {
-    if (full_name(record.identity) == name) return diagnose(facts_of(record));
-  }
-  ADD_FAILURE() << "no row is called " << name;
-  return {};
 }
 
 TEST(RecordedRow, ABlockOfOneThreadIsCountedAsAWholeWarp) {

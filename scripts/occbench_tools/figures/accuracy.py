@@ -48,16 +48,15 @@ def accuracy(results: Results) -> str:
     lines, recorded = [], []
     for model in results.models:
         files = {
-            name: predicted(model.rows(name)) for name in ("full.csv", "validation.csv") if packed(model.folder / name)
+            name: predicted(model.rows(file))
+            for name, file in (("the suite", "full.csv"), ("random launches", "validation.csv"))
+            if packed(model.folder / file)
         }
-        rows = next(iter(files.values()))
-        (on, others), gpu = of_most(rows), gpu_of(rows)
+        rows = pl.concat(files.values(), how="diagonal_relaxed")
+        (on, others), gpu = of_most(next(iter(files.values()))), gpu_of(rows)
         recorded.append(f"{gpu}: driver {on['driver']}, CUDA {on['cuda_toolkit']}, {revision(on)}{others}")
-        if "full.csv" in files:
-            lines.append(line(f"{gpu}, the suite", rows.filter(~USES_A_READING)))
-            lines.append(line(f"{gpu}, the suite, with a reading of the same code", rows.filter(USES_A_READING)))
-        if "validation.csv" in files:
-            lines.append(line(f"{gpu}, random launches", files["validation.csv"]))
+        lines += [line(f"{gpu}, {name}", each.filter(~USES_A_READING)) for name, each in files.items()]
+        lines.append(line(f"{gpu}, with a reading of the same code", rows.filter(USES_A_READING)))
     return f"{table(HEAD, lines)}\n\nErrors are points of occupancy. {'; '.join(recorded)}."
 
 
