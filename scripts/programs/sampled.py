@@ -1,81 +1,116 @@
-"""A line of CSV for each program that was sampled, of what overhead.py, occbench trace and differences.py printed.
+"""Records how much of the GPU time of programs that run for some seconds has a counter by default, and how far that is from counting.
 
-    scripts/programs/sampled.py FOLDER COMMIT DATE > results/nvidia-h100-80gb-hbm3/programs/sampled.csv
+    scripts/programs/build build/programs
+    python3 scripts/programs/sampled.py --occbench build/release/bin/occbench --programs build/programs FOLDER
 
-FOLDER has gpu.txt (of nvidia-smi), shares.txt (of traces, each under a line `== PROGRAM WAY COUNT`), overhead.txt and differences.txt.
+Writes FOLDER/sampled.csv, a line for each program: what `occbench trace` says of it, whether it computed the same as without, and how
+far the kernels are from a trace with --counters 3 of a shorter run, in which what would be a graph is launched one by one. Kernels that
+this repeats within 0.3 points are compared. The rows of both traces stay in FOLDER, and the kernels that differ most are printed.
 """
 
 import csv
 import re
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-COLUMNS = (
-    *("recorded_at", "commit", "gpu", "driver", "program", "gpu_ms", "with_counter_pct", "launches", "untimed_launches", "windows"),
-    *("thrown_away", "attributed_pct", "overhead_pct", "overhead_least_pct", "overhead_most_pct", "records_pct", "same_values"),
-    *("counted_kernels", "stable_kernels", "stable_pct", "long_kernels", "long_within_pct", "short_kernels", "short_within_pct", "worst_points"),
-)  # fmt: skip
-folder, commit, date = Path(sys.argv[1]), *sys.argv[2:]
+from record import HERE, ROUNDS, Done, Recording, arguments, write_table
+
+#: Rounds of record.py's programs, and lines of loops.py's, which take five seconds and more.
+LONG = {
+    "sample": 900,
+    "inference": 1500,
+    "training": 1000,
+    "triton_kernels": 9000,
+    "cupy_kernels": 6000,
+    "jax_gradient": 9000,
+}
+LOOPS = {"tokens": 24, "tokens_graph": 6, "graph": 4, "network": 12, "steps": 16}
+STABLE_POINTS = 0.3
+LONG_US = 5
+KEY = ("variant", "kernel", "grid_blocks", "block_threads", "dynamic_shared_bytes")
 
 
-def parts(name):
-    """Texts of a file under lines that begin with ==, by these lines."""
-    file = folder / name
-    found = re.split(r"^== (.*)$", file.read_text(encoding="utf-8"), flags=re.M)[1:] if file.exists() else []
-    return dict(zip(found[::2], found[1::2], strict=True))
+def rows_of(file: Path) -> dict[tuple[str, ...], dict[str, str]]:
+    with file.open(encoding="utf-8", newline="") as lines:
+        return {tuple(row[name] for name in KEY): row for row in csv.DictReader(lines)}
 
 
-def taken(pattern, text, *names):
-    match = re.search(pattern, text)
-    return dict(zip(names, match.groups(), strict=True)) if match else {}
+def number(row: dict[str, str], column: str) -> float:
+    return float(row[column] or 0)
 
 
-gpu, driver, *_ = (folder / "gpu.txt").read_text(encoding="utf-8").splitlines()[0].split(", ")
-rows = {}
-
-
-def row_of(program):
-    recorded = {"recorded_at": date, "commit": commit, "gpu": gpu.removeprefix("NVIDIA "), "driver": driver}
-    return rows.setdefault(program, recorded | {"program": program})
-
-
-for head, text in parts("shares.txt").items():
-    program, way, *_ = head.split()
-    if way != "sampled":
-        continue
-    row = row_of(program)
-    row |= taken(
-        r"configurations, (\d+) launches, ([\d.]+) ms, ([\d.]+) % of it", text, "launches", "gpu_ms", "with_counter_pct"
-    )
-    row |= {"untimed_launches": 0} | taken(r"\((\d+) launches have no time\)", text, "untimed_launches")
-    row |= taken(r"Sampled: (\d+) windows, (\d+) thrown away", text, "windows", "thrown_away")
-    row |= taken(r"; ([\d.]+) % of the GPU's active time", text, "attributed_pct")
-overhead = folder / "overhead.txt"
-pattern = r"^(\w+) (sampled|auto|off): [\d.]+ s, ([-+\d.]+) % at the median, ([-+\d.]+) to ([-+\d.]+);.*? values (\w+)"
-for program, way, pct, least, most, same in (
-    re.findall(pattern, overhead.read_text(encoding="utf-8"), flags=re.M) if overhead.exists() else ()
-):
-    if way != "off":
-        row_of(program).update(
-            {"overhead_pct": pct, "overhead_least_pct": least, "overhead_most_pct": most, "same_values": same}
+def differences(sampled: Path, counted: Path) -> dict[str, str]:
+    """How many kernels both have, and which share of the short and of the long ones is within 1 and 0.5 points."""
+    ours, theirs = rows_of(sampled), rows_of(counted)
+    total = sum(number(row, "total_time_us") for row in theirs.values())
+    both = [key for key in ours.keys() & theirs.keys() if ours[key]["achieved_pct"] and theirs[key]["achieved_pct"]]
+    stable = {key for key in both if number(theirs[key], "achieved_spread_points") <= STABLE_POINTS}
+    points = {key: number(ours[key], "achieved_pct") - number(theirs[key], "achieved_pct") for key in both}
+    told = {"counted_kernels": f"{len(both)}", "stable_kernels": f"{len(stable)}"}
+    told["stable_pct"] = f"{100 * sum(number(theirs[key], 'total_time_us') for key in stable) / max(total, 1e-9):.1f}"
+    for kind, is_of, limit in (("long", float.__ge__, 0.5), ("short", float.__lt__, 1)):
+        of = [abs(points[key]) for key in stable if is_of(number(theirs[key], "time_us"), float(LONG_US))]
+        within = f"{100 * sum(point <= limit for point in of) / len(of):.0f}" if of else ""
+        told |= {f"{kind}_kernels": f"{len(of)}", f"{kind}_within_pct": within}
+    told["worst_points"] = f"{max(abs(points[key]) for key in stable):.2f}" if stable else ""
+    for key in sorted(both, key=lambda key: -abs(points[key]))[:6]:
+        stays = "" if key in stable else f" (counted, it spreads by {theirs[key]['achieved_spread_points']})"
+        print(
+            f"  {points[key]:+.2f} points{stays}, {number(ours[key], 'time_us'):.2f} us  {ours[key]['case'][:90]}",
+            flush=True,
         )
-    else:
-        row_of(program)["records_pct"] = pct
-for program, text in parts("differences.txt").items():
-    row = rows.get(program, {})
-    row |= taken(r"both have (\d+) with", text, "counted_kernels")
-    row |= taken(r"\n(\d+) with ([\d.]+) % repeat", text, "stable_kernels", "stable_pct")
-    classes = re.findall(
-        r"  (\d+) to \S+ us: (\d+) kernels, .* worst ([\d.]+) points; (\d+) % within 0.5, (\d+) % within 1", text
-    )
-    for kind, place in (("short", 4), ("long", 3)):
-        of = [one for one in classes if (one[0] == "0") == (kind == "short")]
-        count = sum(int(one[1]) for one in of)
-        if count:
-            row[f"{kind}_kernels"] = count
-            row[f"{kind}_within_pct"] = round(sum(int(one[1]) * int(one[place]) for one in of) / count)
-    if classes:
-        row["worst_points"] = max(float(one[2]) for one in classes)
-table = csv.DictWriter(sys.stdout, COLUMNS, lineterminator="\n")
-table.writeheader()
-table.writerows(rows.values())
+    return told
+
+
+def told_by(text: str) -> dict[str, str]:
+    """What the last lines of a trace say."""
+    forms = {
+        ("launches", "gpu_ms", "with_counter_pct"): r"configurations, (\d+) launches, ([\d.]+) ms, ([\d.]+) % of it",
+        ("untimed_launches",): r"\((\d+) launches have no time\)",
+        ("windows", "thrown_away"): r"Sampled: (\d+) windows, (\d+) thrown away",
+        ("attributed_pct",): r"; ([\d.]+) % of the GPU's active time",
+    }
+    told = dict.fromkeys((name for names in forms for name in names), "")
+    for names, form in forms.items():
+        if found := re.search(form, text):
+            told |= dict(zip(names, found.groups(), strict=True))
+    return told | {"untimed_launches": told["untimed_launches"] or "0"}
+
+
+def computed_by(done: Done, name: str) -> list[str]:
+    """Values of loops without their seconds, or the line that a program ends with."""
+    return re.findall(r"^[\d.]+ (\S+)$", done.out, re.MULTILINE) if name in LOOPS else [done.line(name.split("_")[0])]
+
+
+def main() -> None:
+    options = arguments(__doc__, only="programs, separated by commas")
+    recording = Recording(options)
+    long, short = {}, {}
+    for name in (*LONG, *LOOPS):
+        if options.only and name not in options.only.split(","):
+            continue
+        loops = f"{sys.executable} {HERE}/loops.py {name}"
+        long[name] = ["sh", "-c", f"yes '' | head -n {LOOPS.get(name)} | {loops}"]
+        short[name] = ["sh", "-c", f"echo | {loops} ungraphed"]
+        if name in LONG:
+            long[name], short[name] = recording.command(name, LONG[name]), recording.command(name, ROUNDS)
+    with ThreadPoolExecutor() as workers:  # the same on a busy machine: only what is computed is looked at
+        alone = dict(zip(long, workers.map(Done, long.values()), strict=True))
+    lines = []
+    for name in long:
+        files = options.folder / f"{name}.csv", options.folder / f"{name}.counted.csv"
+        traced = recording.traced(long[name], out=files[0].name)
+        recording.traced(short[name], "--counters", "3", out=files[1].name)
+        if not all(file.exists() for file in files):
+            continue
+        same = str(computed_by(alone[name], name) == computed_by(traced, name)).lower()
+        lines.append(
+            {**recording.stamp(), "program": name, "same_values": same} | told_by(traced.out) | differences(*files)
+        )
+        print(lines[-1], flush=True)
+        write_table(options.folder / "sampled.csv", lines)
+
+
+if __name__ == "__main__":
+    main()
