@@ -3,13 +3,13 @@ docs/any-program.md and docs/notes/tracing.md."""
 
 import itertools
 import random
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from statistics import fmean
 
 import polars as pl
 
 from occbench_tools.dataset import Results, Row, each, gpu_of, read_rows, read_table, read_text
-from occbench_tools.markdown import fill, of_models, of_tables, revision, stamped, table, table_by, table_of
+from occbench_tools.markdown import of_models, of_tables, revision, stamped, table, table_by, table_of
 
 SUMS = "programs/python_sums.csv"
 COSTS = "programs/costs.csv"
@@ -78,24 +78,27 @@ def costs(results: Results) -> str:
 
 
 def sampled(results: Results) -> str:
-    """Shares, overheads and differences of programs that were sampled."""
-
-    def if_known(column: str, form: str) -> Callable[[Row], str]:
-        return lambda row: fill(form, row) if row[column] else ""
+    """Shares and differences of programs that were sampled."""
 
     # Kernels from 5 us on, and shorter ones.
     columns = {
         "program": "{program}",
+        "launches:": "{launches}",
         "GPU time with a counter, %:": "{with_counter_pct}",
         "told apart in windows, %:": "{attributed_pct}",
-        "longer, %:": if_known("overhead_pct", "{overhead_pct} ({overhead_least_pct} to {overhead_most_pct})"),
-        "within 0.5 points:": if_known("long_within_pct", "{long_within_pct} % of {long_kernels}"),
-        "short, within 1:": if_known("short_within_pct", "{short_within_pct} % of {short_kernels}"),
-        "recorded": "`{commit}`, {recorded_at}",
+        "same values": "{same_values}",
+        "compared kernels, % of the time:": "{stable_pct}",
+        "within 0.5 points:": "{long_within_pct} % of {long_kernels}",
+        "short, within 1:": "{short_within_pct} % of {short_kernels}",
     }
 
+    def within(rows: pl.DataFrame, kind: str) -> str:
+        count = rows[f"{kind}_kernels"].cast(pl.Int64)
+        return f"{(count * rows[f'{kind}_within_pct'].cast(pl.Float64)).sum() / count.sum():.1f} % of {count.sum()}"
+
     def text(rows: pl.DataFrame) -> str:
-        return f"On an {gpu_of(rows)}, driver {rows['driver'].first()}:\n\n{table_of(rows, columns)}"
+        told = f"{within(rows, 'long')} kernels from 5 us on are within 0.5 points, {within(rows, 'short')} shorter ones within 1"
+        return f"On an {stamped(rows)}: {told}.\n\n{table_of(rows, columns)}"
 
     return of_tables(results, "programs/sampled.csv", text) or "Not recorded."
 
