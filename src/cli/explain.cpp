@@ -24,6 +24,7 @@
 #include "orchestrate/progress.hpp"
 #include "orchestrate/waiting.hpp"
 #include "predict/device_profile.hpp"
+#include "predict/inferred_work.hpp"
 #include "predict/parallel.hpp"
 #include "programs/program.hpp"
 #include "record/case_filter.hpp"
@@ -379,9 +380,19 @@ LaunchFacts facts_of_numbers(const CaseRecord& record, const Gpu* gpu) {
   if (gpu != nullptr && record.times.time_us)
     facts.most_cycles_active = *record.times.time_us * gpu->clock_mhz;
   const double waves = record.theory->waves.value_or(0);
-  if (waves <= 1 || waves == std::floor(waves)) return facts;
-  const Prediction equal =
-      predict(launch_on_device(record), Work::equal(kCyclesOfBlock), profile_of(record), std::nullopt);
+  const bool has_tail = waves > 1 && waves != std::floor(waves);
+  const std::optional<double> cycles = record.readings.counters.sm_cycles_active_avg;
+  if ((!has_tail && !cycles) || record.theory->theoretical_pct == 0) return facts;
+  const LaunchOnDevice on = launch_on_device(record);
+  const ChosenProfile profile = profile_of(record);
+  if (cycles) {
+    const auto inferred =
+        infer_work(on.launch, on.usage, on.limits, profile.profile, {.cycles_active_mean = cycles});
+    facts.overhead_of_equal_blocks =
+        predict(on, inferred.value().work, profile, std::nullopt).losses.overhead;
+  }
+  if (!has_tail) return facts;
+  const Prediction equal = predict(on, Work::equal(kCyclesOfBlock), profile, std::nullopt);
   const double tail = equal.losses.tail;
   facts.tail_of_equal_blocks =
       EqualTail{.points = tail,

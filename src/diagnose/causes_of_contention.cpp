@@ -140,8 +140,7 @@ std::optional<Claim> atomics(const Situation& situation) {
       .because = fmt::format(
           "warps make {} requests for atomic operations, and those on one address are done one after another",
           grouped(static_cast<std::int64_t>(requests))),
-      .remedy = "Sum in a warp or a block first, or spread the results over more addresses.",
-      .no_time = std::string(kWaitForAddress)};
+      .remedy = "Sum in a warp or a block first, or spread the results over more addresses."};
 }
 
 std::optional<Claim> memory_contention(const Situation& situation) {

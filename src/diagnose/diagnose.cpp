@@ -16,6 +16,9 @@ constexpr std::string_view kCauses[] = {
 #include "diagnose/causes.inc"
     "unexplained"};
 
+/// Of the use of a resource while SMs are active: below that, the use over elapsed cycles is another figure.
+constexpr double kNearlyAll = 0.97;
+
 struct CauseRule {
   Cause cause;
   std::optional<Claim> (*claim)(const Situation&);
@@ -133,8 +136,10 @@ double fit(std::vector<Claim>& claims, const Situation& situation) {
     // Short blocks leave as many places empty as uneven ones, and take another time.
     share_part(claims, Part::blocks, situation.parts->blocks,
                loses_places_to_tail_alone(situation) ? Cause::tail : Cause::uneven_blocks,
-               situation.active_cycles() && !situation.is_tail_uncertain() ? Confidence::measured
-                                                                           : Confidence::inferred,
+               situation.active_cycles() && !situation.is_tail_uncertain() &&
+                       waits_for_dispatcher(situation) == false
+                   ? Confidence::measured
+                   : Confidence::inferred,
                rest);
   }
   // Chance moves the points of the largest simulated loss.
@@ -190,7 +195,7 @@ std::optional<double> time_by_occupancy(const Claim& claim, const Situation& sit
   if (claim.cause == Cause::unexplained || claim.cause == Cause::another_launch) return std::nullopt;
   const double now = situation.reached_pct;
   const double elapsed = now * share_of_active_time(situation);
-  if (claim.cause == Cause::idle_sms && situation.may_have_tail_alone())
+  if (claim.cause == Cause::idle_sms && situation.may_have_hidden_tail())
     return situation.waves() / std::ceil(situation.waves());
   if (claim.cause == Cause::idle_sms) return now > 0 ? std::optional(elapsed / now) : std::nullopt;
   switch (claim.part) {
@@ -273,6 +278,8 @@ std::optional<TimeSaved> time_saved(const Claim& claim, const Situation& situati
   }
   // Its remedy changes how long warps take, which no counter of this build tells.
   if (claim.cause == Cause::spills) return TimeSaved{0, "Not known: compare with a build of more registers."};
+  if (claim.cause == Cause::atomics)
+    return TimeSaved{0, fmt::format("Not known: compare with sums in a block first; {}.", kWaitForAddress)};
   const std::optional<double> by_occupancy = time_by_occupancy(claim, situation);
   if (!by_occupancy) return std::nullopt;
   if (!claim.no_time.empty()) return none_expected(claim.no_time);
@@ -289,12 +296,21 @@ std::optional<TimeSaved> time_saved(const Claim& claim, const Situation& situati
   const Evidence busiest = busiest_of(situation);
   const double share = (1 - std::max(*by_occupancy, busiest.value / 100)) * share_of_launch(situation);
   const bool is_busy = busiest.value / 100 > *by_occupancy;
+  const bool is_scaled = busiest.value < kNearlyAll * most_used(situation).value;
   const std::string use = busiest.column == "eligible_warps"
                               ? fmt::format("eligible_warps is {:.2g}", *situation.counters().eligible_warps)
-                              : fmt::format("{} is {:.0f} %", busiest.column, busiest.value);
+                              : fmt::format("{} is {:.0f} %{}", busiest.column, busiest.value,
+                                            is_scaled ? " over elapsed cycles" : "");
   if (share < kLeastShare) return none_expected(is_busy ? use : "it is less than 1 % of the time");
   return TimeSaved{share, fmt::format("{}{}{}.", most_text(share, situation), is_busy ? ", since " + use : "",
                                       condition(situation))};
+}
+
+/// Of a cause whose remedy changes how long warps take, too.
+std::string beside_occupancy(Cause cause) {
+  return cause == Cause::memory_contention || cause == Cause::issue_contention
+             ? " This is by occupancy alone: less work for what is contended for can save more."
+             : "";
 }
 
 std::string points_text(double points) {
@@ -329,6 +345,7 @@ Finding finding_of(const Claim& claim, const Situation& situation) {
                   .remedy = claim.remedy,
                   .advice = claim.advice,
                   .time = time_saved(claim, situation)};
+  if (finding.time) finding.time->sentence += beside_occupancy(claim.cause);
   if (const KernelLibrary* library = situation.facts.library; library && advises_the_author(claim.cause)) {
     finding.remedy = fmt::format("This kernel belongs to {}: its caller can {}.", library->name,
                                  library->caller_can_change);
@@ -426,6 +443,10 @@ std::vector<Finding> diagnose(const LaunchFacts& facts) {
   const double rest = fit(claims, *situation);
   claims.push_back(unexplained(*situation, claims, rest));
   leave_out_small(claims);
+  // The tail itself says what it costs over elapsed cycles.
+  if (situation->may_have_hidden_tail() &&
+      std::ranges::find(claims, Cause::tail, &Claim::cause) != claims.end())
+    std::erase_if(claims, [](const Claim& each) { return each.cause == Cause::idle_sms; });
   std::vector<Finding> findings;
   for (const Claim& each : claims) findings.push_back(finding_of(each, *situation));
   const bool simulated = facts.readings.achieved_source == AchievedSource::simulated;

@@ -1,7 +1,8 @@
+#include "diagnose/situation.hpp"
+
 #include <algorithm>
 #include <cmath>
 
-#include "diagnose/diagnose.hpp"
 #include "occupancy/limits.hpp"
 #include "occupancy/runtime_answers.hpp"
 #include "predict/parameters.hpp"
@@ -60,9 +61,8 @@ std::optional<OtherBuild> fastest_build_of(const CaseRecord& record, std::span<c
 
 }  // namespace
 
-bool Situation::may_have_tail_alone() const {
-  return !facts.work && !facts.prediction && has_tail() && !facts.readings.achieved_elapsed_pct &&
-         lost() < kLeastPoints;
+bool Situation::may_have_hidden_tail() const {
+  return !facts.work && !facts.prediction && has_tail() && !facts.readings.achieved_elapsed_pct;
 }
 
 double Situation::blocks_of_busy_sm() const {

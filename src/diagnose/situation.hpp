@@ -42,6 +42,8 @@ struct LaunchFacts {
   std::optional<Prediction> prediction{};
   /// Without a prediction: what the counter loses to the last wave if all blocks take as long.
   std::optional<EqualTail> tail_of_equal_blocks{};
+  /// Without a prediction: what it loses to overheads if blocks are equal and take what the mean active cycles leave them, points.
+  std::optional<double> overhead_of_equal_blocks{};
   /// Without a counter of them: the most cycles that an SM can have been active, by the launch's time.
   std::optional<double> most_cycles_active{};
   Readings readings{};
@@ -114,8 +116,9 @@ struct Situation {
   bool is_tail_uncertain() const {
     return facts.tail_of_equal_blocks && !facts.work;
   }
-  /// Whether a last wave's cost over elapsed cycles was not read, and the counter, which leaves idle SMs out, shows no loss.
-  bool may_have_tail_alone() const;
+  /// Whether there is a last wave whose cost over elapsed cycles was neither read nor predicted: the counter, which leaves idle SMs
+  /// out, may show none.
+  bool may_have_hidden_tail() const;
   /// Whole and partial waves.
   double waves() const {
     return static_cast<double>(launch.grid_blocks) / static_cast<double>(wave);
@@ -178,6 +181,9 @@ std::vector<Evidence> evidence_of(
 
 /// Of a launch's active time, what giving its blocks out takes at least, by typical parameters; 0 where its cycles are not known.
 double share_of_dispatching(const Situation& situation);
+/// Whether places without a block wait for one to be given out, which takes half of the time, rather than for uneven blocks to end;
+/// empty where nothing tells the two apart.
+std::optional<bool> waits_for_dispatcher(const Situation& situation);
 
 /// Whether registers moved to local memory show in its traffic.
 bool spills_show(const Situation& situation);

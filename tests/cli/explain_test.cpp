@@ -161,6 +161,32 @@ TEST(ExplainNumbers, ShortBlocksAreNotCalledUneven) {
                                               HasSubstr("on the 132 SMs of NVIDIA H100")));
 }
 
+TEST(ExplainNumbers, ShortBlocksAreCalledUnevenWhereTheTimeIsFarLongerThanTheMeanSmIsActive) {
+  // `predict` of lognormal:1600:1.6:seed=3 has these: 47 points uneven_blocks, 7 overhead; 237,600 cycles are 120 us.
+  const std::string launch =
+      "explain --gpu h100-sxm5-80gb --block-size 128 --grid 40000 --registers 32 --achieved 45.6 "
+      "--resident-blocks 7.3 --sm-cycles-active-avg 74000";
+  const std::string said = printed(launch + " --time-us 120");
+  EXPECT_LT(said.find("[uneven_blocks, inferred]"), said.find("[overhead, inferred]")) << said;
+  EXPECT_THAT(said, HasSubstr("44 points: blocks are uneven"));
+  // Where nothing tells them apart, that is said.
+  EXPECT_THAT(printed(launch), testing::AllOf(HasSubstr("[overhead, inferred]"),
+                                              HasSubstr("uneven blocks may leave as many places empty"),
+                                              HasSubstr("If sm__cycles_active.max is far above the mean")));
+  EXPECT_THAT(printed(launch), testing::Not(HasSubstr("pace of an H100")));
+  EXPECT_THAT(
+      printed("explain --gpu a100-sxm4-80gb --block-size 128 --grid 40000 --registers 32 --achieved 45.6 "
+              "--resident-blocks 7.3 --sm-cycles-active-avg 54000"),
+      HasSubstr("of the time at the pace of an H100"));
+}
+
+TEST(ExplainNumbers, ALastWaveThatTheCounterHardlyShowsIsNamed) {
+  EXPECT_THAT(
+      printed("explain --gpu h200 --block-size 320 --registers 40 --grid 3712 --achieved 61.5 --time-us 380"),
+      testing::AllOf(HasSubstr("the last of 7.03 waves leaves SMs without a block"),
+                     HasSubstr("At most 0.0461 of 0.38 ms")));
+}
+
 TEST(ExplainNumbers, TakeNothingAsMeasuredThatUnevenBlocksAndTheLastWaveMayShare) {
   int rows = 0;
   int uneven_first = 0;

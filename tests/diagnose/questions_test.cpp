@@ -504,6 +504,15 @@ TEST(TimeSaved, EndsWhereTheBusiestResourceWouldBeSaturated) {
   EXPECT_EQ(saved_by(facts, Cause::tail).sentence, "None expected: eligible_warps is 5.");
 }
 
+TEST(TimeSaved, OfContentionIsByOccupancyAlone) {
+  LaunchFacts facts =
+      by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 1056}, {.registers_per_thread = 32}, 80);
+  facts.readings.counters.dram_busy_pct = 93;
+  EXPECT_THAT(saved_by(facts, Cause::memory_contention).sentence,
+              AllOf(testing::StartsWith("At most 7 % of it, since dram_busy_pct is 93 %"),
+                    HasSubstr("less work for what is contended for can save more")));
+}
+
 TEST(TimeSaved, IsNoneWhereOtherKernelsRunBesideIt) {
   LaunchFacts facts = with_tail();
   facts.program.streams = "7";
@@ -540,7 +549,10 @@ TEST(TimeSaved, OfALimitIsNoneWhereTheGridFillsNoPlaces) {
 
 TEST(TimeSaved, OfIdleSmsIsNoneWhereWarpsWaitForAnAddress) {
   const auto findings = findings_of("atomic_operations/atomic_operations/add/addresses=one/operation=add");
-  ASSERT_TRUE(finding_of(findings, Cause::atomics));
+  const auto atomics = finding_of(findings, Cause::atomics);
+  ASSERT_TRUE(atomics && atomics->time);
+  // Sums in a block take 1/198 of the time, which no occupancy tells.
+  EXPECT_THAT(atomics->time->sentence, HasSubstr("Not known: compare with sums in a block first"));
   const auto idle = finding_of(findings, Cause::idle_sms);
   ASSERT_TRUE(idle && idle->time);
   EXPECT_EQ(idle->time->share, 0);
