@@ -9,7 +9,7 @@ from statistics import fmean
 import polars as pl
 
 from occbench_tools.dataset import Results, Row, each, gpu_of, read_rows, read_table, read_text
-from occbench_tools.markdown import of_models, of_tables, revision, stamped, table, table_by, table_of
+from occbench_tools.markdown import of_models, of_most, of_tables, revision, stamped, table, table_by, table_of
 
 SUMS = "programs/python_sums.csv"
 COSTS = "programs/costs.csv"
@@ -113,7 +113,7 @@ def in_the_way(results: Results) -> str:
         same = (computed == computed.first()).sum()  # the first case has nothing in the way
         found = table_of(rows, {"case": "{case}", "exit status:": "{status}", "rows have": has})
         return (
-            f"On an {stamped(rows)}. Of {len(rows)} cases, {len(computed)} have a program that prints what it computed; in {same} "
+            f"On an {stamped(rows)}{of_most(rows, what='case')[1]}. Of {len(rows)} cases, {len(computed)} have a program that prints what it computed; in {same} "
             f"of them that was the same as without a trace.\n\n{found}"
         )
 
