@@ -374,14 +374,17 @@ Row row_in_cycles(Row row, const std::optional<DeviceProfile>& profile) {
   return row;
 }
 
+Theory theory_of(const LaunchOnDevice& on) {
+  check_static_shared(on.limits, on.usage);
+  return theory_of(theoretical_occupancy(on), on.launch, on.sm_count);
+}
+
+/// @throws InputError where no SM can hold a block
 void predict_record(CaseRecord& record, const std::optional<DeviceProfile>& profile) {
   const LaunchOnDevice on = launch_on_device(record);
-  check_static_shared(on.limits, on.usage);
-  record.theory = theory_of(theoretical_occupancy(on), on.launch, on.sm_count);
-  if (record.theory->blocks_per_sm == 0) {
-    add_note(record.note, why_it_cannot_launch(on.limits, on.launch, on.usage));
-    return;
-  }
+  record.theory = theory_of(on);
+  if (record.theory->blocks_per_sm == 0)
+    throw InputError(why_it_cannot_launch(on.limits, on.launch, on.usage));
   if (record.identity.work) {
     repredict(record, profile);
     if (record.identity.work_source.empty())
@@ -415,15 +418,29 @@ Row predicted_row(Row row, const std::optional<DeviceProfile>& profile) {
   return row;
 }
 
+/// Of a row that is refused, the theory: its work alone may be at fault. Empty where it is no launch.
+Row row_of_theory(Row row) {
+  row.work.clear();
+  CaseRecord answer;
+  try {
+    answer.theory = theory_of(launch_on_device(case_record(row)));
+  } catch (const InputError&) {
+    return {};
+  }
+  return row_of(answer);
+}
+
 std::vector<std::string> predicted_cells(const CsvTable& table, const std::vector<std::string>& cells,
                                          std::span<const std::string> names,
                                          std::span<const std::string> answers,
                                          const std::optional<DeviceProfile>& profile, std::string& refused) {
   Row row;
   try {
-    row = predicted_row(row_of_cells(table, cells), profile);
+    row = row_of_cells(table, cells);
+    row = predicted_row(row, profile);
   } catch (const InputError& error) {
     refused = error.what();
+    row = row_of_theory(std::move(row));
     for (std::size_t i = 0; i < cells.size(); ++i) {
       if (table.names[i] == "work") row.work = cells[i];
       if (table.names[i] == "note") row.note = cells[i];
@@ -446,7 +463,8 @@ std::vector<std::string> predicted_cells(const CsvTable& table, const std::vecto
 /// @param profile  a built-in one or a file; empty = the best known of each row's GPU
 /// @param gpu  of all rows; not given: their columns say it
 /// Prints the same rows as CSV, with theory, prediction and explanation added; other columns stay as they are. A row that
-/// cannot be predicted says why in the column `note`. @returns as tell_refused()
+/// cannot be predicted says why in the column `note`, and has the theory that is known. Refused is one that is no launch,
+/// that no SM can hold, or whose work is wrong. @returns as tell_refused()
 /// @throws InputError with file, line and column
 ExitStatus predict_batch(const std::string& file, const std::string& profile, const GpuOption& gpu,
                          Console& console) {

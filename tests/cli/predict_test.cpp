@@ -407,6 +407,54 @@ TEST(PredictBatch, ARowThatNoLaunchCanHaveSaysSoAndTheOthersArePredicted) {
   EXPECT_THAT(table_cell(table, 2, "note"), HasSubstr("'many' is not a whole number"));
 }
 
+TEST(PredictBatch, ALaunchThatNoSmCanHoldIsRefusedAsByItself) {
+  const std::string head =
+      "compute_capability,sm_count,block_threads,grid_blocks,registers_per_thread,dynamic_shared_bytes,"
+      "work\n";
+  const std::string illegal = "9.0,132,256,1056,32,300000,equal:100000\n";
+  const std::string legal = "9.0,132,256,1056,32,0,equal:100000\n";
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "batch.csv";
+  const auto batch = [&](const std::string& rows) {
+    std::ofstream(file) << head << rows;
+    return run_command({"predict", "--batch", file.c_str()});
+  };
+  const std::string why = "a block with 300000 bytes of shared memory needs 301056";
+  const Outcome beside = batch(illegal + legal);
+  EXPECT_EQ(beside.status, ExitStatus::no_verdict);
+  EXPECT_THAT(beside.err, HasSubstr("1 of 2 rows have no answer, and their note says why; the first is " +
+                                    file.string() + ", line 2: " + why));
+  const CsvTable table = parse_csv(beside.out, "out");
+  EXPECT_THAT(table_cell(table, 0, "note"), StartsWith("no prediction: " + why));
+  EXPECT_EQ(table_cell(table, 0, "theoretical_pct"), "0");
+  EXPECT_EQ(table_cell(table, 0, "limiter"), "shared_memory");
+  EXPECT_NE(table_cell(table, 1, "predicted_pct"), "");
+  const Outcome two = batch(illegal + legal + "9.0,132,256,1056,many,0,equal:100000\n");
+  EXPECT_THAT(two.err, HasSubstr("2 of 3 rows have no answer"));
+  EXPECT_THAT(refusal(batch(illegal)), HasSubstr("line 2: " + why));
+}
+
+TEST(PredictBatch, WorkThatIsWrongLeavesTheoryAsItIs) {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "batch.csv";
+  std::ofstream(file) << "compute_capability,sm_count,block_threads,grid_blocks,registers_per_thread,work,"
+                         "predicted_pct\n"
+                         "9.0,132,256,1056,40,equal:100us,50\n"
+                         "9.0,132,256,1056,40,equal:many,50\n"
+                         "9.0,132,256,1056,40,equal:100000,50\n";
+  const Outcome outcome = run_command({"predict", "--batch", file.c_str()});
+  EXPECT_EQ(outcome.status, ExitStatus::no_verdict);
+  const CsvTable table = parse_csv(outcome.out, "out");
+  ASSERT_EQ(table.rows.size(), 3U);
+  for (const std::size_t row : {0, 1}) {
+    for (const char* theory : {"theoretical_pct", "blocks_per_sm", "limiter", "waves"})
+      EXPECT_EQ(table_cell(table, row, theory), table_cell(table, 2, theory)) << theory;
+    EXPECT_EQ(table_cell(table, row, "predicted_pct"), "");
+  }
+  EXPECT_EQ(table_cell(table, 0, "work"), "equal:100us");
+  EXPECT_THAT(table_cell(table, 0, "note"), HasSubstr("the GPU's clock is not known"));
+}
+
 TEST(PredictBatch, ACaseThatWasSkippedComesOutWithANote) {
   const CsvTable table =
       parse_csv(predict_batch_of(
