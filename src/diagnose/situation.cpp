@@ -33,9 +33,11 @@ bool is_another_build(const CaseRecord& record, const CaseRecord& other) {
   if (!says_how_fast(record) || !says_how_fast(other)) return false;
   const CaseIdentity& one = record.identity;
   const CaseIdentity& two = other.identity;
-  if (one.experiment != two.experiment || one.kernel != two.kernel || one.parameters != two.parameters ||
-      one.work != two.work || record.launch != other.launch ||
-      record.provenance.gpu_uuid != other.provenance.gpu_uuid ||
+  // A build may be labelled by a parameter: the launch bounds that it was compiled with.
+  const bool may_be_labelled = one.variant != two.variant;
+  if (one.experiment != two.experiment || one.kernel != two.kernel ||
+      (one.parameters != two.parameters && !may_be_labelled) || one.work != two.work ||
+      record.launch != other.launch || record.provenance.gpu_uuid != other.provenance.gpu_uuid ||
       record.times.throughput_unit != other.times.throughput_unit)
     return false;
   const auto amount = [](const Times& times) { return *times.throughput * *times.time_us; };

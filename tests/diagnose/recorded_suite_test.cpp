@@ -211,6 +211,13 @@ TEST(RecordedSuite, ASpilledRowNamesTheBuildOfItsKernelThatIsFaster) {
       }
     }
     EXPECT_GT(faster, 20) << suite;
+    const auto few = std::ranges::find_if(records, [](const CaseRecord& each) {
+      return each.identity.experiment == "launch_bounds" && each.identity.variant == "min_blocks_5";
+    });
+    ASSERT_NE(few, records.end());
+    ASSERT_TRUE(faster_build_of(*few, records)) << "another number of minimum blocks is another parameter";
+    EXPECT_EQ(faster_build_of(*few, records)->variant, "min_blocks_2");
+    EXPECT_EQ(roomier_build_of(*few, records)->registers_per_thread, 128);
   }
 }
 
