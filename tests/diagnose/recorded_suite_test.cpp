@@ -250,6 +250,22 @@ TEST(RecordedSuite, SumsByAnAtomicAThreadLoseToAtomicsAlsoWhereThreadsReadForPar
   }
 }
 
+TEST(RecordedSuite, ALimitOfTheoryPromisesNoTimeWhereWarpsWaitForAnAddress) {
+  for (const std::string& suite : kSuites) {
+    int limited = 0;
+    for (const Told& each : told(suite)) {
+      if (each.points_of({Cause::atomics}) == 0) continue;
+      const auto limit = std::ranges::find(each.findings, FindingList::limits, &Finding::list);
+      if (limit == each.findings.end()) continue;
+      ++limited;
+      ASSERT_TRUE(limit->time) << full_name(each.record.identity);
+      EXPECT_EQ(limit->time->share, 0) << suite << ": " << full_name(each.record.identity);
+      EXPECT_THAT(limit->time->sentence, testing::HasSubstr("wait for an address"));
+    }
+    EXPECT_GT(limited, 0) << suite;
+  }
+}
+
 TEST(RecordedSuite, BothMeasuredPartsAddUpToTheLoss) {
   for (const std::string& run : kRuns) {
     for (const Told& each : told(run)) {
