@@ -152,6 +152,7 @@ LaunchFacts facts_of(const CaseRecord& record, const Limits* limits) {
           .theoretical_pct = record.theory ? std::optional(record.theory->theoretical_pct) : std::nullopt,
           .work = record.identity.work,
           .work_is_inferred = is_inferred_work(record.identity.work_source),
+          .longest_first = record.identity.work && record.identity.work->is_longest_first(),
           .prediction = record.prediction,
           .readings = record.readings,
           .times = record.times,

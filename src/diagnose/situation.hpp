@@ -39,6 +39,7 @@ struct LaunchFacts {
   std::optional<double> theoretical_pct{};
   std::optional<Work> work{};     ///< that the prediction is made for
   bool work_is_inferred = false;  ///< all blocks are taken as equal
+  bool longest_first = false;     ///< blocks are known to begin so
   std::optional<Prediction> prediction{};
   /// Without a prediction: what the counter loses to the last wave if all blocks take as long.
   std::optional<EqualTail> tail_of_equal_blocks{};

@@ -224,6 +224,44 @@ TEST(Predict, OrdersNoBlocksThatAllBeginAtOnce) {
   EXPECT_THAT(printed(launch + "4224"), HasSubstr("begin the longest blocks first"));
 }
 
+/// Cycles of 1,584 blocks, two waves where six fit each of 132 SMs: one of 400,000, the others of 20,000.
+std::string one_long_block(int place) {
+  std::string lines;
+  for (int block = 0; block < 1584; ++block) lines += block == place ? "400000\n" : "20000\n";
+  return lines;
+}
+
+TEST_F(PredictFromFile, SaysWhatTheLongestBlockTakesOfALaunchAndWhatEqualBlocksWouldSave) {
+  const auto remedies = [&](int place) {
+    return nlohmann::json::parse(
+               printed("predict --gpu h200 --block-size 256 --registers 40 --grid 1584 --format json "
+                       "--durations " +
+                       file(one_long_block(place))))
+        .at("remedies")
+        .get<std::vector<std::string>>();
+  };
+  // It begins after 20,000 cycles, and equal blocks take 40,500.
+  EXPECT_THAT(remedies(1583),
+              testing::ElementsAre(StartsWith("The longest block takes 95 % of the launch: divide it. With "
+                                              "equal blocks of the same work the launch takes up to 90 % "
+                                              "less. Divide the same work among more and shorter blocks, "
+                                              "begin the longest blocks first"),
+                                   HasSubstr("32 registers per thread instead of 40")));
+  EXPECT_THAT(remedies(0), testing::ElementsAre(AllOf(HasSubstr("The longest blocks begin first already."),
+                                                      Not(HasSubstr("begin the longest blocks first"))),
+                                                HasSubstr("It is predicted to save no time.")));
+}
+
+TEST(Predict, TellsOfTheRemedyFirstThatSavesMore) {
+  // Another grid is advised, and saves less than either.
+  const std::string said = printed(
+      "predict --gpu h100-sxm5-80gb --block-size 192 --grid 3000 --registers 56 --work linear:60000:0.2:1.8");
+  EXPECT_THAT(said, ContainsRegex("blocks of 192 threads would take 3 % less(.|\n)*"
+                                  "predicted to save 20 % of the time(.|\n)*"
+                                  "The longest block takes 38 % of the launch. With equal blocks of the same "
+                                  "work the launch takes up to 14 % less"));
+}
+
 TEST(Predict, SaysWhatPointsAboveZeroAre) {
   // SMs that have fewer blocks in the last wave move their bytes faster: the tail costs less than that of equal blocks.
   const std::string launch =
