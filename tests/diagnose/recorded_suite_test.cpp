@@ -221,6 +221,22 @@ TEST(RecordedSuite, ASpilledRowNamesTheBuildOfItsKernelThatIsFaster) {
   }
 }
 
+TEST(RecordedSuite, ARowOfOtherParametersIsNoOtherBuildWhereAVariantHasSeveral) {
+  auto records = read_case_records(OCCBENCH_SOURCE_DIR "/results/nvidia-h200/full.csv");
+  std::erase_if(records, [](const CaseRecord& each) {
+    return each.identity.variant != "min_blocks_2" && each.identity.variant != "min_blocks_5";
+  });
+  ASSERT_EQ(records.size(), 2U);
+  EXPECT_TRUE(faster_build_of(records[1], records));
+  // As if both variants had been measured with two inputs.
+  for (const std::size_t row : {0, 1}) {
+    CaseRecord& other = records.emplace_back(records[row]);
+    for (auto& [name, value] : other.identity.parameters) value = "another";
+  }
+  EXPECT_FALSE(faster_build_of(records[1], records));
+  EXPECT_TRUE(faster_build_of(records[3], records)) << "of the same input";
+}
+
 TEST(RecordedSuite, ASpilledRowThatIsFastestSaysThatItsBuildOfMoreRegistersIsSlower) {
   const auto records = read_case_records(OCCBENCH_SOURCE_DIR "/results/nvidia-h200/full.csv");
   const auto of_cap = [&](std::string_view variant) {
