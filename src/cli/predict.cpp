@@ -150,14 +150,40 @@ std::string blocks_json(const PredictOptions& options) {
 /// Points of a finding below which nothing is to be done about it: a choice.
 constexpr double kPointsWorthARemedy = 1;
 
-/// What to do about the limit of theory, with the time that it is predicted to save, and about the largest loss. None about
-/// the grid: another one is advised, or others were found no better.
-/// @param cycles_with  of the SM that takes longest, with another configuration of the same warps
+/// Of a launch's time, from which on its longest block has to be divided for the launch to take much less.
+constexpr double kMostOfLaunch = 0.5;
+
+/// What to do, and the share of the launch's time that it is predicted to save; 0 where it is not known.
+struct Remedy {
+  double saved = 0;
+  std::string sentences;
+};
+
+/// What the longest block takes of the launch, and what the same launch of equal blocks, each as long as the mean, is simulated to
+/// save. Dividing blocks costs overheads that are not in it: it is a bound. Where warps contend a block takes longer than alone.
+/// @param cycles_of  of the SM that takes longest, with other work in the same launch
+/// @param cycles     the same, now
+Remedy remedy_of_uneven_blocks(const Finding& loss, const Tasks& tasks, const auto& cycles_of,
+                               double cycles) {
+  const double saved = 1 - cycles_of(tasks.even_blocks()) / cycles;
+  if (saved < kLeastShare) return {.sentences = loss.remedy};
+  const double share = std::min(1.0, tasks.longest_block_cycles() / cycles);
+  return {.saved = saved,
+          .sentences = fmt::format("The longest block takes {}{:.0f} % of the launch{} With equal blocks of "
+                                   "the same work the launch takes up to {:.0f} % less. {}",
+                                   tasks.contends() ? "at least " : "", 100 * share,
+                                   share < kMostOfLaunch ? "." : ": divide it.", 100 * saved, loss.remedy)};
+}
+
+/// What to do about the limit of theory and about the largest loss, with the time that it is predicted to save. None about
+/// the grid: another one is advised, or others were found no better. What saves more comes first.
+/// @param cycles_with  of the SM that takes longest, with a configuration and work
 /// @param cycles       the same, now
-/// @param other_grid   is advised: of losses nothing is said
+/// @param other_grid   is advised: of losses nothing is said, but of uneven blocks that cost more than it saves
 std::vector<std::string> remedies_of(const std::vector<Finding>& findings, const Configuration& now,
-                                     const auto& cycles_with, double cycles, bool other_grid) {
-  std::vector<std::string> remedies;
+                                     const Tasks& tasks, const auto& cycles_with, double cycles,
+                                     const std::optional<Advice>& other_grid) {
+  std::vector<Remedy> remedies;
   const auto first = [&](FindingList list) {
     return std::ranges::find_if(findings, [&](const Finding& each) {
       return each.list == list && each.points >= kPointsWorthARemedy && each.cause != Cause::tail &&
@@ -165,20 +191,27 @@ std::vector<std::string> remedies_of(const std::vector<Finding>& findings, const
     });
   };
   if (const auto limit = first(FindingList::limits); limit != findings.end()) {
-    std::string& remedy = remedies.emplace_back(limit->remedy);
+    Remedy& remedy = remedies.emplace_back(Remedy{.sentences = limit->remedy});
     const auto* const highest =
         limit->advice && !limit->advice->highest.empty() ? &limit->advice->highest.front().change : nullptr;
     // Other blocks divide the work otherwise.
     if (highest != nullptr && highest->axis != Axis::block_threads) {
-      const double saved = 1 - cycles_with(with(highest->axis, highest->to, now)) / cycles;
-      remedy += saved < kLeastShare
-                    ? " It is predicted to save no time."
-                    : fmt::format(" It is predicted to save {:.0f} % of the time.", 100 * saved);
+      const double saved = 1 - cycles_with(with(highest->axis, highest->to, now), tasks) / cycles;
+      if (saved >= kLeastShare) remedy.saved = saved;
+      remedy.sentences += saved < kLeastShare
+                              ? " It is predicted to save no time."
+                              : fmt::format(" It is predicted to save {:.0f} % of the time.", 100 * saved);
     }
   }
-  if (const auto loss = first(FindingList::losses); !other_grid && loss != findings.end())
-    remedies.push_back(loss->remedy);
-  return remedies;
+  if (const auto loss = first(FindingList::losses); loss != findings.end()) {
+    const auto cycles_of = [&](const Tasks& other) { return cycles_with(now, other); };
+    const Remedy remedy = loss->cause == Cause::uneven_blocks
+                              ? remedy_of_uneven_blocks(*loss, tasks, cycles_of, cycles)
+                              : Remedy{.sentences = loss->remedy};
+    if (!other_grid || 100 * remedy.saved > other_grid->time_saved_pct) remedies.push_back(remedy);
+  }
+  std::ranges::stable_sort(remedies, std::ranges::greater(), &Remedy::saved);
+  return mapped(remedies, &Remedy::sentences);
 }
 
 Answer predict_launch(const PredictOptions& options) {
@@ -223,14 +256,15 @@ Answer predict_launch(const PredictOptions& options) {
   record.compiled = Compiled{.usage = usage, .code_architecture = {}};
   LaunchFacts facts = facts_of(record);
   facts.sms_per_gpc = chosen.known_sms_per_gpc();
+  facts.longest_first = tasks.is_longest_first();
   const std::vector<Finding> findings = diagnose(facts);
   record.explanation = explanation_of(facts, findings);
-  const auto cycles_with = [&](const Configuration& changed) {
-    return predict(changed.launch, changed.usage, limits, chosen, tasks, options.chance, origin)
+  const auto cycles_with = [&](const Configuration& changed, const Tasks& work_of_it) {
+    return predict(changed.launch, changed.usage, limits, chosen, work_of_it, options.chance, origin)
         .cycles_active_max;
   };
-  answer.remedies = remedies_of(findings, {launch, usage}, cycles_with, answer.prediction.cycles_active_max,
-                                answer.advice.has_value());
+  answer.remedies = remedies_of(findings, {launch, usage}, tasks, cycles_with,
+                                answer.prediction.cycles_active_max, answer.advice);
   record.compiled.reset();
   answer.row = row_of(record);
   // All of its usage that the user gives.
@@ -374,14 +408,17 @@ Row row_in_cycles(Row row, const std::optional<DeviceProfile>& profile) {
   return row;
 }
 
+Theory theory_of(const LaunchOnDevice& on) {
+  check_static_shared(on.limits, on.usage);
+  return theory_of(theoretical_occupancy(on), on.launch, on.sm_count);
+}
+
+/// @throws InputError where no SM can hold a block
 void predict_record(CaseRecord& record, const std::optional<DeviceProfile>& profile) {
   const LaunchOnDevice on = launch_on_device(record);
-  check_static_shared(on.limits, on.usage);
-  record.theory = theory_of(theoretical_occupancy(on), on.launch, on.sm_count);
-  if (record.theory->blocks_per_sm == 0) {
-    add_note(record.note, why_it_cannot_launch(on.limits, on.launch, on.usage));
-    return;
-  }
+  record.theory = theory_of(on);
+  if (record.theory->blocks_per_sm == 0)
+    throw InputError(why_it_cannot_launch(on.limits, on.launch, on.usage));
   if (record.identity.work) {
     repredict(record, profile);
     if (record.identity.work_source.empty())
@@ -415,15 +452,29 @@ Row predicted_row(Row row, const std::optional<DeviceProfile>& profile) {
   return row;
 }
 
+/// Of a row that is refused, the theory: its work alone may be at fault. Empty where it is no launch.
+Row row_of_theory(Row row) {
+  row.work.clear();
+  CaseRecord answer;
+  try {
+    answer.theory = theory_of(launch_on_device(case_record(row)));
+  } catch (const InputError&) {
+    return {};
+  }
+  return row_of(answer);
+}
+
 std::vector<std::string> predicted_cells(const CsvTable& table, const std::vector<std::string>& cells,
                                          std::span<const std::string> names,
                                          std::span<const std::string> answers,
                                          const std::optional<DeviceProfile>& profile, std::string& refused) {
   Row row;
   try {
-    row = predicted_row(row_of_cells(table, cells), profile);
+    row = row_of_cells(table, cells);
+    row = predicted_row(row, profile);
   } catch (const InputError& error) {
     refused = error.what();
+    row = row_of_theory(std::move(row));
     for (std::size_t i = 0; i < cells.size(); ++i) {
       if (table.names[i] == "work") row.work = cells[i];
       if (table.names[i] == "note") row.note = cells[i];
@@ -446,7 +497,8 @@ std::vector<std::string> predicted_cells(const CsvTable& table, const std::vecto
 /// @param profile  a built-in one or a file; empty = the best known of each row's GPU
 /// @param gpu  of all rows; not given: their columns say it
 /// Prints the same rows as CSV, with theory, prediction and explanation added; other columns stay as they are. A row that
-/// cannot be predicted says why in the column `note`. @returns as tell_refused()
+/// cannot be predicted says why in the column `note`, and has the theory that is known. Refused is one that is no launch,
+/// that no SM can hold, or whose work is wrong. @returns as tell_refused()
 /// @throws InputError with file, line and column
 ExitStatus predict_batch(const std::string& file, const std::string& profile, const GpuOption& gpu,
                          Console& console) {

@@ -255,6 +255,9 @@ std::optional<Claim> uneven_blocks(const Situation& situation) {
           : situation.waves() <= 1
               ? "Split the longest blocks, which the launch ends with, or let blocks take pieces from a "
                 "queue: all begin at once, so that their order saves no time."
+          : situation.facts.longest_first
+              ? "Divide the same work among more and shorter blocks, or let blocks take pieces from a queue. "
+                "The longest blocks begin first already."
               : "Divide the same work among more and shorter blocks, begin the longest blocks first, or let "
                 "blocks take pieces from a queue."};
 }

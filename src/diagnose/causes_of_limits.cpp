@@ -61,6 +61,7 @@ std::optional<Claim> limit_claim(
     claim.no_time = "registers are spilled already, and fewer of them spill more";
     return claim;
   }
+  if (atomics_delay(situation)) claim.no_time = kWaitForAddress;
   claim.advice = advise_on_theory(*situation.facts.limits, {situation.launch, situation.usage});
   claim.remedy = fmt::format("{}", fmt::join(sentences(*claim.advice), " "));
   return claim;

@@ -30,26 +30,39 @@ bool says_how_fast(const CaseRecord& record) {
          record.times.throughput && record.readings.counters.achieved_pct;
 }
 
-bool is_another_build(const CaseRecord& record, const CaseRecord& other) {
-  if (!says_how_fast(record) || !says_how_fast(other)) return false;
+bool is_same_launch(const CaseRecord& record, const CaseRecord& other) {
   const CaseIdentity& one = record.identity;
   const CaseIdentity& two = other.identity;
-  if (one.experiment != two.experiment || one.kernel != two.kernel || one.parameters != two.parameters ||
-      one.work != two.work || record.launch != other.launch ||
-      record.provenance.gpu_uuid != other.provenance.gpu_uuid ||
-      record.times.throughput_unit != other.times.throughput_unit)
+  return one.experiment == two.experiment && one.kernel == two.kernel && one.work == two.work &&
+         record.launch == other.launch && record.provenance.gpu_uuid == other.provenance.gpu_uuid;
+}
+
+/// Whether parameters label the variant, as the launch bounds that it was compiled with: it has no others in this launch.
+bool label_variant(const CaseRecord& record, std::span<const CaseRecord> records) {
+  return std::ranges::none_of(records, [&](const CaseRecord& other) {
+    return other.identity.variant == record.identity.variant &&
+           other.identity.parameters != record.identity.parameters && is_same_launch(record, other);
+  });
+}
+
+bool is_another_build(const CaseRecord& record, const CaseRecord& other,
+                      std::span<const CaseRecord> records) {
+  if (!says_how_fast(record) || !says_how_fast(other)) return false;
+  if (!is_same_launch(record, other) || record.times.throughput_unit != other.times.throughput_unit)
     return false;
   const auto amount = [](const Times& times) { return *times.throughput * *times.time_us; };
   return std::abs(amount(other.times) / amount(record.times) - 1) < kAlike &&
          record.compiled->spill_bytes != other.compiled->spill_bytes &&
-         record.compiled->usage.registers_per_thread != other.compiled->usage.registers_per_thread;
+         record.compiled->usage.registers_per_thread != other.compiled->usage.registers_per_thread &&
+         (record.identity.parameters == other.identity.parameters ||
+          (label_variant(record, records) && label_variant(other, records)));
 }
 
 std::optional<OtherBuild> fastest_build_of(const CaseRecord& record, std::span<const CaseRecord> records,
                                            const auto& counts) {
   const CaseRecord* fastest = nullptr;
   for (const CaseRecord& other : records) {
-    if (!is_another_build(record, other) || !counts(other)) continue;
+    if (!is_another_build(record, other, records) || !counts(other)) continue;
     if (fastest == nullptr || *other.times.time_us < *fastest->times.time_us) fastest = &other;
   }
   if (fastest == nullptr) return std::nullopt;
@@ -150,6 +163,7 @@ LaunchFacts facts_of(const CaseRecord& record, const Limits* limits) {
           .theoretical_pct = record.theory ? std::optional(record.theory->theoretical_pct) : std::nullopt,
           .work = record.identity.work,
           .work_is_inferred = is_inferred_work(record.identity.work_source),
+          .longest_first = record.identity.work && record.identity.work->is_longest_first(),
           .prediction = record.prediction,
           .readings = record.readings,
           .times = record.times,

@@ -39,6 +39,7 @@ struct LaunchFacts {
   std::optional<double> theoretical_pct{};
   std::optional<Work> work{};     ///< that the prediction is made for
   bool work_is_inferred = false;  ///< all blocks are taken as equal
+  bool longest_first = false;     ///< blocks are known to begin so
   std::optional<Prediction> prediction{};
   /// Without a prediction: what the counter loses to the last wave if all blocks take as long.
   std::optional<EqualTail> tail_of_equal_blocks{};
@@ -61,8 +62,8 @@ LaunchFacts facts_of(const CaseRecord& record);
 LaunchFacts facts_of(const CaseRecord& record, const Limits* limits);
 
 /// The fastest other build of a record's kernel among `records`, where it takes at most 0.95 of the time. Builds are
-/// known to be of one kernel by equal experiment, kernel, parameters, work, launch and useful work per launch, and by
-/// registers and spilled bytes that differ.
+/// known to be of one kernel by equal experiment, kernel, work, launch and useful work per launch, and by registers and
+/// spilled bytes that differ. Parameters are equal, or label the variant: neither has others in this launch.
 std::optional<OtherBuild> faster_build_of(const CaseRecord& record, std::span<const CaseRecord> records);
 /// Likewise of those that have more registers, whatever time they take.
 std::optional<OtherBuild> roomier_build_of(const CaseRecord& record, std::span<const CaseRecord> records);

@@ -241,6 +241,12 @@ double Work::factor_of(std::int64_t index, std::int64_t count) const {
   return 1;
 }
 
+bool Work::is_longest_first() const {
+  const auto& [first, second] = distribution.values;
+  return (distribution.form == WorkForm::linear && first > second) ||
+         (distribution.form == WorkForm::last && first > 0 && second < 1);
+}
+
 std::optional<std::uint64_t> Work::seed() const {
   return form_of(*this).seeded ? std::optional(distribution.seed) : std::nullopt;
 }
@@ -395,6 +401,34 @@ double Tasks::mean_cycles() const {
   double sum = 0;
   for (std::int64_t unit = 0; unit < units; ++unit) sum += unit_cycles(unit);
   return sum / static_cast<double>(units) * stretch_;
+}
+
+double Tasks::mean_block_cycles() const {
+  if (!differ_within_blocks()) return mean_cycles();
+  double sum = 0;
+  for (std::int64_t block = 0; block < grid_blocks_; ++block) sum += block_cycles(block);
+  return sum / static_cast<double>(grid_blocks_);
+}
+
+double Tasks::longest_block_cycles() const {
+  if (everywhere_) return block_cycles(0);
+  double longest = 0;
+  for (std::int64_t block = 0; block < grid_blocks_; ++block)
+    longest = std::max(longest, block_cycles(block));
+  return longest;
+}
+
+bool Tasks::is_longest_first() const {
+  if (everywhere_) return false;
+  if (const Work* const work = std::get_if<Work>(&source_)) return work->is_longest_first();
+  for (std::int64_t block = 1; block < grid_blocks_; ++block) {
+    if (block_cycles(block) > block_cycles(block - 1)) return false;
+  }
+  return block_cycles(grid_blocks_ - 1) < block_cycles(0);
+}
+
+Tasks Tasks::even_blocks() const {
+  return even_everywhere().stretched(mean_block_cycles() / mean_cycles());
 }
 
 Tasks Tasks::even_everywhere() const {

@@ -90,6 +90,9 @@ struct Work {
     return {issue_slots / cycles, pipe_cycles / cycles, bytes / cycles};
   }
 
+  /// Whether units become shorter from first to last, by the distribution alone.
+  bool is_longest_first() const;
+
   /// Of a distribution that is drawn: another number of units is another draw.
   std::optional<std::uint64_t> seed() const;
 
@@ -165,6 +168,11 @@ class Tasks final : public Workload {
   double block_cycles(std::int64_t block) const override;
   double warp_cycles(std::int64_t block, int warp) const override;
   double mean_cycles() const;
+  /// Of all blocks; of a block, that of its longest warp.
+  double mean_block_cycles() const;
+  double longest_block_cycles() const;
+  /// Whether blocks differ, and none is longer than one before it.
+  bool is_longest_first() const;
 
   Rates rates() const override {
     return rates_;
@@ -181,6 +189,8 @@ class Tasks final : public Workload {
 
   /// The same launch if every warp took the mean of all.
   Tasks even_everywhere() const;
+  /// The same launch if every warp took the mean of all blocks.
+  Tasks even_blocks() const;
   /// The same launch if every warp took the mean of its block.
   Tasks even_within_blocks() const;
   /// The same launch if every warp had what it needs to itself.

@@ -224,6 +224,44 @@ TEST(Predict, OrdersNoBlocksThatAllBeginAtOnce) {
   EXPECT_THAT(printed(launch + "4224"), HasSubstr("begin the longest blocks first"));
 }
 
+/// Cycles of 1,584 blocks, two waves where six fit each of 132 SMs: one of 400,000, the others of 20,000.
+std::string one_long_block(int place) {
+  std::string lines;
+  for (int block = 0; block < 1584; ++block) lines += block == place ? "400000\n" : "20000\n";
+  return lines;
+}
+
+TEST_F(PredictFromFile, SaysWhatTheLongestBlockTakesOfALaunchAndWhatEqualBlocksWouldSave) {
+  const auto remedies = [&](int place) {
+    return nlohmann::json::parse(
+               printed("predict --gpu h200 --block-size 256 --registers 40 --grid 1584 --format json "
+                       "--durations " +
+                       file(one_long_block(place))))
+        .at("remedies")
+        .get<std::vector<std::string>>();
+  };
+  // It begins after 20,000 cycles, and equal blocks take 40,500.
+  EXPECT_THAT(remedies(1583),
+              testing::ElementsAre(StartsWith("The longest block takes 95 % of the launch: divide it. With "
+                                              "equal blocks of the same work the launch takes up to 90 % "
+                                              "less. Divide the same work among more and shorter blocks, "
+                                              "begin the longest blocks first"),
+                                   HasSubstr("32 registers per thread instead of 40")));
+  EXPECT_THAT(remedies(0), testing::ElementsAre(AllOf(HasSubstr("The longest blocks begin first already."),
+                                                      Not(HasSubstr("begin the longest blocks first"))),
+                                                HasSubstr("It is predicted to save no time.")));
+}
+
+TEST(Predict, TellsOfTheRemedyFirstThatSavesMore) {
+  // Another grid is advised, and saves less than either.
+  const std::string said = printed(
+      "predict --gpu h100-sxm5-80gb --block-size 192 --grid 3000 --registers 56 --work linear:60000:0.2:1.8");
+  EXPECT_THAT(said, ContainsRegex("blocks of 192 threads would take 3 % less(.|\n)*"
+                                  "predicted to save 20 % of the time(.|\n)*"
+                                  "The longest block takes 38 % of the launch. With equal blocks of the same "
+                                  "work the launch takes up to 14 % less"));
+}
+
 TEST(Predict, SaysWhatPointsAboveZeroAre) {
   // SMs that have fewer blocks in the last wave move their bytes faster: the tail costs less than that of equal blocks.
   const std::string launch =
@@ -405,6 +443,54 @@ TEST(PredictBatch, ARowThatNoLaunchCanHaveSaysSoAndTheOthersArePredicted) {
   EXPECT_EQ(table_cell(table, 0, "predicted_pct"), "") << "what it was before is none";
   EXPECT_GT(std::stod(table_cell(table, 1, "predicted_pct")), 90);
   EXPECT_THAT(table_cell(table, 2, "note"), HasSubstr("'many' is not a whole number"));
+}
+
+TEST(PredictBatch, ALaunchThatNoSmCanHoldIsRefusedAsByItself) {
+  const std::string head =
+      "compute_capability,sm_count,block_threads,grid_blocks,registers_per_thread,dynamic_shared_bytes,"
+      "work\n";
+  const std::string illegal = "9.0,132,256,1056,32,300000,equal:100000\n";
+  const std::string legal = "9.0,132,256,1056,32,0,equal:100000\n";
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "batch.csv";
+  const auto batch = [&](const std::string& rows) {
+    std::ofstream(file) << head << rows;
+    return run_command({"predict", "--batch", file.c_str()});
+  };
+  const std::string why = "a block with 300000 bytes of shared memory needs 301056";
+  const Outcome beside = batch(illegal + legal);
+  EXPECT_EQ(beside.status, ExitStatus::no_verdict);
+  EXPECT_THAT(beside.err, HasSubstr("1 of 2 rows have no answer, and their note says why; the first is " +
+                                    file.string() + ", line 2: " + why));
+  const CsvTable table = parse_csv(beside.out, "out");
+  EXPECT_THAT(table_cell(table, 0, "note"), StartsWith("no prediction: " + why));
+  EXPECT_EQ(table_cell(table, 0, "theoretical_pct"), "0");
+  EXPECT_EQ(table_cell(table, 0, "limiter"), "shared_memory");
+  EXPECT_NE(table_cell(table, 1, "predicted_pct"), "");
+  const Outcome two = batch(illegal + legal + "9.0,132,256,1056,many,0,equal:100000\n");
+  EXPECT_THAT(two.err, HasSubstr("2 of 3 rows have no answer"));
+  EXPECT_THAT(refusal(batch(illegal)), HasSubstr("line 2: " + why));
+}
+
+TEST(PredictBatch, WorkThatIsWrongLeavesTheoryAsItIs) {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "batch.csv";
+  std::ofstream(file) << "compute_capability,sm_count,block_threads,grid_blocks,registers_per_thread,work,"
+                         "predicted_pct\n"
+                         "9.0,132,256,1056,40,equal:100us,50\n"
+                         "9.0,132,256,1056,40,equal:many,50\n"
+                         "9.0,132,256,1056,40,equal:100000,50\n";
+  const Outcome outcome = run_command({"predict", "--batch", file.c_str()});
+  EXPECT_EQ(outcome.status, ExitStatus::no_verdict);
+  const CsvTable table = parse_csv(outcome.out, "out");
+  ASSERT_EQ(table.rows.size(), 3U);
+  for (const std::size_t row : {0, 1}) {
+    for (const char* theory : {"theoretical_pct", "blocks_per_sm", "limiter", "waves"})
+      EXPECT_EQ(table_cell(table, row, theory), table_cell(table, 2, theory)) << theory;
+    EXPECT_EQ(table_cell(table, row, "predicted_pct"), "");
+  }
+  EXPECT_EQ(table_cell(table, 0, "work"), "equal:100us");
+  EXPECT_THAT(table_cell(table, 0, "note"), HasSubstr("the GPU's clock is not known"));
 }
 
 TEST(PredictBatch, ACaseThatWasSkippedComesOutWithANote) {

@@ -211,7 +211,30 @@ TEST(RecordedSuite, ASpilledRowNamesTheBuildOfItsKernelThatIsFaster) {
       }
     }
     EXPECT_GT(faster, 20) << suite;
+    const auto few = std::ranges::find_if(records, [](const CaseRecord& each) {
+      return each.identity.experiment == "launch_bounds" && each.identity.variant == "min_blocks_5";
+    });
+    ASSERT_NE(few, records.end());
+    ASSERT_TRUE(faster_build_of(*few, records)) << "another number of minimum blocks is another parameter";
+    EXPECT_EQ(faster_build_of(*few, records)->variant, "min_blocks_2");
+    EXPECT_EQ(roomier_build_of(*few, records)->registers_per_thread, 128);
   }
+}
+
+TEST(RecordedSuite, ARowOfOtherParametersIsNoOtherBuildWhereAVariantHasSeveral) {
+  auto records = read_case_records(OCCBENCH_SOURCE_DIR "/results/nvidia-h200/full.csv");
+  std::erase_if(records, [](const CaseRecord& each) {
+    return each.identity.variant != "min_blocks_2" && each.identity.variant != "min_blocks_5";
+  });
+  ASSERT_EQ(records.size(), 2U);
+  EXPECT_TRUE(faster_build_of(records[1], records));
+  // As if both variants had been measured with two inputs.
+  for (const std::size_t row : {0, 1}) {
+    CaseRecord& other = records.emplace_back(records[row]);
+    for (auto& [name, value] : other.identity.parameters) value = "another";
+  }
+  EXPECT_FALSE(faster_build_of(records[1], records));
+  EXPECT_TRUE(faster_build_of(records[3], records)) << "of the same input";
 }
 
 TEST(RecordedSuite, ASpilledRowThatIsFastestSaysThatItsBuildOfMoreRegistersIsSlower) {
@@ -240,6 +263,22 @@ TEST(RecordedSuite, SumsByAnAtomicAThreadLoseToAtomicsAlsoWhereThreadsReadForPar
       EXPECT_EQ(each.first(), "atomics") << suite << ": " << full_name(each.record.identity);
     }
     EXPECT_EQ(sums, 2) << suite;
+  }
+}
+
+TEST(RecordedSuite, ALimitOfTheoryPromisesNoTimeWhereWarpsWaitForAnAddress) {
+  for (const std::string& suite : kSuites) {
+    int limited = 0;
+    for (const Told& each : told(suite)) {
+      if (each.points_of({Cause::atomics}) == 0) continue;
+      const auto limit = std::ranges::find(each.findings, FindingList::limits, &Finding::list);
+      if (limit == each.findings.end()) continue;
+      ++limited;
+      ASSERT_TRUE(limit->time) << full_name(each.record.identity);
+      EXPECT_EQ(limit->time->share, 0) << suite << ": " << full_name(each.record.identity);
+      EXPECT_THAT(limit->time->sentence, testing::HasSubstr("wait for an address"));
+    }
+    EXPECT_GT(limited, 0) << suite;
   }
 }
 

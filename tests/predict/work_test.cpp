@@ -287,9 +287,30 @@ TEST(Tasks, EvenedOutKeepTheirTotal) {
   EXPECT_EQ(within.block_cycles(0), 150);
   EXPECT_EQ(within.warp_cycles(1, 0), 450);
 
+  EXPECT_EQ(tasks.longest_block_cycles(), 600);
+  EXPECT_EQ(tasks.mean_block_cycles(), 400);
+  EXPECT_EQ(tasks.even_blocks().warp_cycles(1, 0), 400);
+
   const Tasks everywhere = tasks.even_everywhere().stretched(10);
   EXPECT_TRUE(everywhere.all_equal());
   EXPECT_EQ(everywhere.warp_cycles(1, 0), 3000);
+}
+
+TEST(Tasks, KnowWhetherTheLongestBlocksBeginFirst) {
+  const auto is_longest_first = [](std::vector<std::int64_t> cycles, bool per_warp = false) {
+    const auto units = static_cast<std::int64_t>(cycles.size());
+    return Tasks(Durations{.cycles = std::move(cycles), .per_warp = per_warp}, per_warp ? units / 2 : units,
+                 2)
+        .is_longest_first();
+  };
+  EXPECT_TRUE(is_longest_first({5, 4, 4, 1}));
+  EXPECT_TRUE(is_longest_first({1, 5, 4, 3}, true)) << "of a block the longest warp counts";
+  EXPECT_FALSE(is_longest_first({5, 4, 5, 1}));
+  EXPECT_FALSE(is_longest_first({4, 4, 4})) << "none is the longest";
+  for (const char* text : {"linear:20000:1.8:0.2", "warp/linear:20000:1.8:0.2", "last:20000:3:0.5"})
+    EXPECT_TRUE(Tasks(parse_work(text), 8, 2).is_longest_first()) << text;
+  for (const char* text : {"equal:20000", "linear:20000:0.2:1.8", "last:20000:3:8", "lognormal:20000:1"})
+    EXPECT_FALSE(Tasks(parse_work(text), 8, 2).is_longest_first()) << text;
 }
 
 TEST(Tasks, RatesAreThoseOfAWarpAlone) {
