@@ -91,6 +91,10 @@ function(occ_compile_options target)
     # GCC warns of uninitialized values inside the standard library once it has instrumented it.
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-maybe-uninitialized>)
     set(sanitizers -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    # A fifth of GCC's compile time. AddressSanitizer sees what the first two are for; Clang's build of the readers has all.
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      list(APPEND sanitizers -fno-sanitize=null,object-size,alignment,vptr)
+    endif()
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${sanitizers}>
                            $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-fsanitize=address>)
     target_link_options(${target} PUBLIC ${sanitizers})
