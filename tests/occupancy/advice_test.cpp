@@ -451,6 +451,59 @@ TEST(Gpus, ThatShareWordsOfTheirNamesAreAllNamed) {
     EXPECT_THAT(why_not(word), HasSubstr("no GPU of the table is called")) << word;
 }
 
+/// What a key may leave out and still mean its GPU: form, memory, generation, and the kind of a Jetson.
+bool may_be_left_out(std::string_view word) {
+  static const std::set<std::string_view> kWords = {"pcie",   "nvl",  "pro", "blackwell", "ada", "pascal",
+                                                    "server", "orin", "agx", "nano",      "nx"};
+  return word.ends_with("gb") || word.starts_with("sxm") || kWords.contains(word);
+}
+
+TEST(Gpus, ThatAreAnotherProductThanTheTypedOneAreSuggestedAndNotTaken) {
+  // A GTX 1660 has 22 SMs, a GTX 1660 Ti 24; a Quadro 6000 is of Fermi.
+  for (const char* name : {"gtx-1660", "1660", "GeForce GTX 1660", "gtx1660", "gtx 1660 super"})
+    EXPECT_THAT(why_not(name),
+                AllOf(HasSubstr("no GPU of the table is called"), HasSubstr("are gtx-1660-ti")));
+  EXPECT_THAT(why_not("5060"), HasSubstr("'5060'; the nearest are rtx-5060-ti"));
+  EXPECT_THAT(why_not("quadro 6000"), HasSubstr("quadro-rtx-6000; "));
+  EXPECT_THAT(why_not("9800"), HasSubstr("the nearest are 9800-gtx"));
+  EXPECT_EQ(gpu_of("4080s").name, "rtx-4080-super");
+  EXPECT_EQ(gpu_of("1660 ti").name, "gtx-1660-ti");
+}
+
+// Over all keys, and of each all names that leave words of it out.
+TEST(Gpus, AreNotFoundByANameThatLeavesOutWhatMakesThemAProductOfTheirOwn) {
+  int answered = 0;
+  for (const Gpu& gpu : all_gpus()) {
+    const std::vector<std::string_view> words = split(gpu.name, '-');
+    for (unsigned kept = 1; kept < 1u << words.size(); ++kept) {
+      std::vector<std::string_view> typed;
+      std::vector<std::string_view> left_out;
+      for (std::size_t i = 0; i < words.size(); ++i) {
+        if ((kept >> i & 1) != 0) {
+          typed.push_back(words[i]);
+        } else if (!typed.empty()) {
+          left_out.push_back(words[i]);
+        }
+      }
+      const std::string name = fmt::format("{}", fmt::join(typed, "-"));
+      std::vector<const Gpu*> meant;
+      try {
+        meant = gpus_of(name);
+      } catch (const InputError&) {
+        continue;
+      }
+      if (meant.size() > 1 || meant.front() != &gpu) continue;
+      ++answered;
+      const bool leaves_a_number_out = std::ranges::any_of(left_out, [](std::string_view word) {
+        return std::isdigit(static_cast<unsigned char>(word.back()));
+      });
+      EXPECT_TRUE(leaves_a_number_out || std::ranges::all_of(left_out, may_be_left_out))
+          << name << " is taken for " << gpu.name;
+    }
+  }
+  EXPECT_GT(answered, 150);
+}
+
 // Drivers wrote "GeForce GTX 1080 Ti" until 2021 and "NVIDIA GeForce GTX 1080 Ti" since.
 TEST(Gpus, AreFoundWithAndWithoutTheMakersNameThatNewerDriversWrite) {
   EXPECT_EQ(find_gpu_by_driver_name("GeForce GTX 1080 Ti"), &gpu_of("gtx-1080-ti"));
