@@ -276,6 +276,7 @@ std::optional<TimeSaved> time_saved(const Claim& claim, const Situation& situati
   const std::optional<double> by_occupancy = time_by_occupancy(claim, situation);
   if (!by_occupancy) return std::nullopt;
   if (!claim.no_time.empty()) return none_expected(claim.no_time);
+  if (facts.library && facts.library->waits_on_purpose) return none_expected("the kernel waits on purpose");
   if (facts.library && claim.part == Part::theory)
     return none_expected("the library chose registers, shared memory and block size together");
   if (facts.program.streams.find('+') != std::string::npos) {
