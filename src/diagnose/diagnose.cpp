@@ -195,8 +195,8 @@ std::optional<double> time_by_occupancy(const Claim& claim, const Situation& sit
   if (claim.cause == Cause::idle_sms) return now > 0 ? std::optional(elapsed / now) : std::nullopt;
   switch (claim.part) {
     case Part::theory:
-      if (!claim.advice || claim.advice->highest.empty()) return 1;
-      return situation.theoretical_pct / claim.advice->highest.front().theoretical_pct;
+      if (!claim.advice || reached_pct(*claim.advice) <= claim.advice->theoretical_pct) return 1;
+      return situation.theoretical_pct / reached_pct(*claim.advice);
     case Part::blocks: {
       const bool is_tail = claim.cause == Cause::tail;
       if (!is_tail && claim.cause != Cause::small_grid) return elapsed / (now + claim.points);
