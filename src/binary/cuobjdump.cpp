@@ -89,6 +89,9 @@ void Cuobjdump::run(const std::vector<std::string>& options, const fs::path& fil
     }
   });
   if (ending == Ending{}) return;
+  // "Could not find executable file 'nvdisasm'; ..."
+  if (complaint.find("find executable file 'nvdisasm'") != std::string::npos)
+    throw NoDisassembler("{}: {}", file.string(), complaint);
   if (complaint.empty()) complaint = fmt::format("cuobjdump ended with {}", to_string(ending));
   throw InputError("{}: {}", file.string(), complaint);
 }

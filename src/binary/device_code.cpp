@@ -208,15 +208,24 @@ class CubinReading {
       cubins.push_back(kernels.subspan(begin, end - begin));
       begin = end;
     }
-    leave_out_instructions(cubins, most_disassembled);
-    Waiting waiting("reading machine code:", cubins.size());
-    for (std::size_t begin = 0; begin < cubins.size(); begin += kCubinsAtOnce)
-      read_some(std::span(cubins).subspan(begin, std::min(kCubinsAtOnce, cubins.size() - begin)), waiting);
+    limit_instructions(cubins, most_disassembled);
+    {
+      Waiting waiting("reading machine code:", cubins.size());
+      for (std::size_t begin = 0; begin < cubins.size(); begin += kCubinsAtOnce)
+        read_some(std::span(cubins).subspan(begin, std::min(kCubinsAtOnce, cubins.size() - begin)), waiting);
+    }
+    if (has_disassembler_) return;
+    leave_out_instructions(cubins);
+    fmt::print(remarks_,
+               "local loads and stores of {} are not counted: cuobjdump finds no nvdisasm; it comes "
+               "with the CUDA "
+               "toolkit (package cuda-nvdisasm-*), and `pip install nvidia-cuda-nvdisasm` has it too\n",
+               counted(static_cast<std::int64_t>(local_users(kernels).second), "kernel"));
   }
 
  private:
   /// Where too many cubins have kernels that use local memory.
-  void leave_out_instructions(std::span<const std::span<Placed>> cubins, std::size_t most) {
+  void limit_instructions(std::span<const std::span<Placed>> cubins, std::size_t most) {
     std::size_t kernels = 0;
     std::size_t disassembled = 0;
     for (const std::span<Placed> of_cubin : cubins) {
@@ -226,15 +235,20 @@ class CubinReading {
     }
     counts_instructions_ = disassembled <= most;
     if (counts_instructions_) return;
+    leave_out_instructions(cubins);
+    fmt::print(remarks_,
+               "local loads and stores of {} kernels are not counted: they stand in {} cubins, of which at "
+               "most {} are disassembled; ask for fewer by --kernel RE, --arch or --cc\n",
+               kernels, disassembled, most);
+  }
+
+  /// Of all kernels that use local memory.
+  void leave_out_instructions(std::span<const std::span<Placed>> cubins) {
     for (const std::span<Placed> of_cubin : cubins) {
       for (Placed& placed : of_cubin) {
         if (placed.kernel.usage.local_bytes_per_thread > 0) placed.kernel.local.reset();
       }
     }
-    fmt::print(remarks_,
-               "local loads and stores of {} kernels are not counted: they stand in {} cubins, of which at "
-               "most {} are disassembled; ask for fewer by --kernel RE, --arch or --cc\n",
-               kernels, disassembled, most);
   }
 
   void read_some(std::span<const std::span<Placed>> cubins, Waiting& waiting) {
@@ -248,8 +262,16 @@ class CubinReading {
       const fs::path path = folder.path() / names_[kernels.front().cubin];
       const Cubin cubin = parse_cubin(read_text(path), path.filename().string());
       for (Placed& placed : kernels) add_cubin(cubin, placed.kernel);
-      if (counts_instructions_) add_local_accesses(cuobjdump_, path, cubin, kernels);
+      if (counts_instructions_ && has_disassembler_) count_instructions(path, cubin, kernels);
       waiting.step();
+    }
+  }
+
+  void count_instructions(const fs::path& path, const Cubin& cubin, std::span<Placed> kernels) {
+    try {
+      add_local_accesses(cuobjdump_, path, cubin, kernels);
+    } catch (const NoDisassembler&) {
+      has_disassembler_ = false;
     }
   }
 
@@ -258,6 +280,7 @@ class CubinReading {
   const std::vector<std::string>& names_;
   std::ostream& remarks_;
   bool counts_instructions_ = true;
+  bool has_disassembler_ = true;
 };
 
 /// The file under a name that cuobjdump takes: of quotes it asks for the second one, and a line end cuts its list.

@@ -29,7 +29,7 @@ struct DeviceKernel {
   Usage usage;                   ///< static shared memory without the driver's reserve
   std::int64_t stack_bytes = 0;  ///< per thread, part of usage.local_bytes_per_thread
   /// LDL and STL instructions: spills, and arrays that registers cannot hold. None where they were not counted,
-  /// because too many cubins would have had to be disassembled.
+  /// because too many cubins would have had to be disassembled, or there is no nvdisasm.
   std::optional<LocalAccesses> local = LocalAccesses();
   std::int64_t max_block_threads = 0;       ///< launch bounds, 0 where the source gives none
   std::int64_t required_block_threads = 0;  ///< the only block size that it can be launched with, 0 = any

@@ -384,10 +384,11 @@ std::vector<std::string> what_to_do(const Question& question, const TheoryAdvice
     all.push_back(fmt::format(
         "The first of these holds up to {} registers per thread; --registers says what holds with more.",
         most_registers(question, *step)));
+  const double pct = advice.tied ? reached_pct(advice) : step->theoretical_pct;
   all.push_back(
       fmt::format("Time: {} takes at most {:.0f} % less, if warps wait for latency; none is saved where "
                   "memory, issue slots or a pipe are saturated, or registers are spilled.",
-                  percent_text(step->theoretical_pct), most_time_saved_pct(advice, *step)));
+                  percent_text(pct), most_time_saved_pct(advice, pct)));
   return all;
 }
 
@@ -404,7 +405,8 @@ std::vector<Json> steps_json(const TheoryAdvice& advice) {
   if (advice.below) add_step("below", *advice.below);
   if (advice.carveout) add_step("carveout", *advice.carveout);
   if (advice.beyond) add_step("beyond", *advice.beyond);
-  if (const auto& pair = advice.pair) {
+  for (const auto& pair : {advice.pair, advice.tied}) {
+    if (!pair) continue;
     for (const Change& change : {pair->first, pair->second})
       add("together", change, pair->blocks_per_sm, pair->theoretical_pct);
   }

@@ -192,11 +192,17 @@ std::vector<std::string> remedies_of(const std::vector<Finding>& findings, const
   };
   if (const auto limit = first(FindingList::limits); limit != findings.end()) {
     Remedy& remedy = remedies.emplace_back(Remedy{.sentences = limit->remedy});
-    const auto* const highest =
-        limit->advice && !limit->advice->highest.empty() ? &limit->advice->highest.front().change : nullptr;
+    std::vector<Change> changes;
+    if (limit->advice && limit->advice->tied) {
+      changes = {limit->advice->tied->first, limit->advice->tied->second};
+    } else if (limit->advice && !limit->advice->highest.empty()) {
+      changes = {limit->advice->highest.front().change};
+    }
     // Other blocks divide the work otherwise.
-    if (highest != nullptr && highest->axis != Axis::block_threads) {
-      const double saved = 1 - cycles_with(with(highest->axis, highest->to, now), tasks) / cycles;
+    if (!changes.empty() && std::ranges::find(changes, Axis::block_threads, &Change::axis) == changes.end()) {
+      Configuration changed = now;
+      for (const Change& change : changes) changed = with(change.axis, change.to, changed);
+      const double saved = 1 - cycles_with(changed, tasks) / cycles;
       if (saved >= kLeastShare) remedy.saved = saved;
       remedy.sentences += saved < kLeastShare
                               ? " It is predicted to save no time."

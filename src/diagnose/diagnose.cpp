@@ -200,8 +200,8 @@ std::optional<double> time_by_occupancy(const Claim& claim, const Situation& sit
   if (claim.cause == Cause::idle_sms) return now > 0 ? std::optional(elapsed / now) : std::nullopt;
   switch (claim.part) {
     case Part::theory:
-      if (!claim.advice || claim.advice->highest.empty()) return 1;
-      return situation.theoretical_pct / claim.advice->highest.front().theoretical_pct;
+      if (!claim.advice || reached_pct(*claim.advice) <= claim.advice->theoretical_pct) return 1;
+      return situation.theoretical_pct / reached_pct(*claim.advice);
     case Part::blocks: {
       const bool is_tail = claim.cause == Cause::tail;
       if (!is_tail && claim.cause != Cause::small_grid) return elapsed / (now + claim.points);
@@ -283,6 +283,7 @@ std::optional<TimeSaved> time_saved(const Claim& claim, const Situation& situati
   const std::optional<double> by_occupancy = time_by_occupancy(claim, situation);
   if (!by_occupancy) return std::nullopt;
   if (!claim.no_time.empty()) return none_expected(claim.no_time);
+  if (facts.library && facts.library->waits_on_purpose) return none_expected("the kernel waits on purpose");
   if (facts.library && claim.part == Part::theory)
     return none_expected("the library chose registers, shared memory and block size together");
   if (facts.program.streams.find('+') != std::string::npos) {

@@ -160,6 +160,23 @@ void require_gpu_of(const Tolerances& tolerances, std::span<const RecordedRun> r
   }
 }
 
+/// Kernels of binaries whose local loads and stores neither side counted: more of them would not be seen.
+void note_uncounted_spills(Comparison& into) {
+  const auto is_uncounted = [](const std::optional<RecordedCase>& side) {
+    if (!side || !side->row.gpu.empty() || !side->row.recorded_at.empty()) return false;
+    return side->row.local_bytes_per_thread.value_or(0) > 0 && !side->row.spill_bytes;
+  };
+  const auto uncounted = std::ranges::count_if(into.cases, [&](const ComparedCase& each) {
+    return is_uncounted(each.baseline) && is_uncounted(each.candidate);
+  });
+  if (uncounted == 0) return;
+  into.general.push_back(
+      {Grade::note,
+       fmt::format("spill_bytes of {} not compared: neither side counted local loads and stores",
+                   uncounted == 1 ? "1 kernel is" : fmt::format("{} kernels are", uncounted)),
+       "spill_bytes"});
+}
+
 std::string sources(std::span<const RecordedRun> runs) {
   const std::string& first = runs.front().source;
   return runs.size() == 1 ? first : fmt::format("{} and {} more", first, runs.size() - 1);
@@ -194,6 +211,7 @@ Comparison compare_runs(std::span<const RecordedRun> baseline, std::span<const R
   for (const Key& key : keys) {
     comparison.cases.push_back(compare_case(key, before, baseline, now, candidate, context));
   }
+  note_uncounted_spills(comparison);
   comparison.sort_worst_first();
   const bool looked = std::ranges::any_of(comparison.cases, &ComparedCase::compared);
   if (!looked && comparison.count(Verdict::pass) == comparison.cases.size()) {

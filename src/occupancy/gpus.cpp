@@ -18,6 +18,8 @@ constexpr std::size_t kMostMeant = 12;
 /// Words of names that people leave out: typed as one word (rtx4090, 4090), or as several (titan for gtx-titan).
 constexpr std::string_view kProductLines[] = {"", "rtx", "gtx"};
 constexpr std::string_view kMayBeMissing[] = {"rtx", "gtx", "gt", "quadro", "jetson", "agx"};
+/// Words that make another product of a name: a GTX 1660 is no GTX 1660 Ti, a Quadro 6000 is no Quadro RTX 6000.
+constexpr std::string_view kOtherProducts[] = {"ti", "super", "d", "gt", "gtx", "rtx"};
 
 // Sources, by key, at the end of each line:
 //   D  deviceQuery of the CUDA samples, or the same device properties, as users of the GPU published
@@ -205,34 +207,44 @@ bool is_digit(char letter) {
   return letter >= '0' && letter <= '9';
 }
 
-/// Whether a GPU's name begins with a part of it, typed without dashes: rtx3080 begins rtx-3080-10gb, h100sxm begins
-/// h100-sxm5-80gb, and l4 does not begin l40.
-bool begins_with_part(std::string_view name, std::string_view typed) {
-  if (std::ranges::none_of(typed, is_digit)) return false;
+/// The words that a GPU's name has after a part of it, typed without dashes: rtx3080 begins rtx-3080-10gb, h100sxm begins
+/// h100-sxm5-80gb. Empty where the name does not begin so: l4 does not begin l40.
+std::optional<std::vector<std::string_view>> left_out_after(std::string_view name, std::string_view typed) {
+  if (std::ranges::none_of(typed, is_digit)) return std::nullopt;
   for (const char letter : typed) {
     if (name.starts_with('-')) name.remove_prefix(1);
-    if (!name.starts_with(letter)) return false;
+    if (!name.starts_with(letter)) return std::nullopt;
     name.remove_prefix(1);
   }
-  return name.empty() || name.front() == '-' || !is_digit(typed.back());
+  if (!name.empty() && name.front() != '-' && is_digit(typed.back())) return std::nullopt;
+  std::vector<std::string_view> words = split(name, '-');
+  words.erase(words.begin());  // what is left of the word that was typed last
+  return words;
 }
 
-/// Whether a GPU's name has these words in this order, among others: rtx-6000 is in rtx-6000-ada and quadro-rtx-6000. The first of
-/// them is the name's first, or the first after words that may be missing.
-bool has_words(std::string_view name, std::string_view typed) {
+/// The words that a GPU's name has beside these in this order: rtx-6000 is in rtx-6000-ada and quadro-rtx-6000. Empty where it
+/// lacks one of them. The first of them is the name's first, or the first after words that may be missing, which are not counted.
+std::optional<std::vector<std::string_view>> left_out_beside(std::string_view name, std::string_view typed) {
   const std::vector<std::string_view> words = split(name, '-');
   const std::vector<std::string_view> wanted = split(typed, '-');
   auto next = words.begin();
   while (next != words.end() && *next != wanted.front()) {
-    if (std::ranges::find(kMayBeMissing, *next) == std::end(kMayBeMissing)) return false;
+    if (std::ranges::find(kMayBeMissing, *next) == std::end(kMayBeMissing)) return std::nullopt;
     ++next;
   }
-  return std::ranges::all_of(wanted, [&](std::string_view word) {
-    next = std::find(next, words.end(), word);
-    if (next == words.end()) return false;
-    ++next;
-    return true;
-  });
+  std::vector<std::string_view> left_out;
+  for (const std::string_view word : wanted) {
+    const auto found = std::find(next, words.end(), word);
+    if (found == words.end()) return std::nullopt;
+    left_out.insert(left_out.end(), next, found);
+    next = found + 1;
+  }
+  left_out.insert(left_out.end(), next, words.end());
+  return left_out;
+}
+
+bool are_of_another_product(std::span<const std::string_view> left_out) {
+  return std::ranges::find_first_of(left_out, kOtherProducts) != left_out.end();
 }
 
 /// Those whose names contain what is typed, then those that begin with most of it, with all letters before its first digit at
@@ -285,16 +297,20 @@ std::vector<const Gpu*> gpus_of(std::string_view name) {
   const std::string typed = without_dashes(wanted);
   const bool has_number = std::ranges::any_of(typed, is_digit);
   std::vector<const Gpu*> gpus;
+  bool names_a_product = false;
   for (const std::string_view line : kProductLines) {
     for (const Gpu& gpu : kGpus) {
       const std::string key = std::string(line) + typed;
       if (has_number && without_dashes(std::string(gpu.name)) == key) return {&gpu};
-      const bool may_be = begins_with_part(gpu.name, key) || has_words(gpu.name, wanted);
-      if (may_be && std::ranges::find(gpus, &gpu) == gpus.end()) gpus.push_back(&gpu);
+      auto left_out = left_out_after(gpu.name, key);
+      if (!left_out) left_out = left_out_beside(gpu.name, wanted);
+      if (!left_out) continue;
+      names_a_product |= !are_of_another_product(*left_out);
+      if (std::ranges::find(gpus, &gpu) == gpus.end()) gpus.push_back(&gpu);
     }
   }
   // One word that a single name has, as ada, is not that name.
-  if (gpus.size() > (has_number ? 0 : 1) && gpus.size() <= kMostMeant) return gpus;
+  if (names_a_product && gpus.size() > (has_number ? 0 : 1) && gpus.size() <= kMostMeant) return gpus;
   if (name.find(',') != std::string_view::npos)
     throw InputError("'{}' names several GPUs, and this takes one: ask for each", name);
   const std::vector<std::string_view> nearest = nearest_gpus(wanted);

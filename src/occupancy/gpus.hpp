@@ -32,7 +32,8 @@ std::span<const Gpu> all_gpus();
 const Gpu* find_gpu(std::string_view name);
 
 /// The GPUs that a name may mean: that of find_gpu() alone, or those whose keys go on after it, as a100 and
-/// 3080 do, or have its words among others, as titan-x does; "rtx-" and "gtx-" may be missing.
+/// 3080 do, or have its words among others, as titan-x does; "rtx-" and "gtx-" may be missing. Where all of these keys have a
+/// word more that makes another product, as gtx-1660-ti has, the table lacks the name.
 /// @throws InputError for a name that the table lacks, naming the nearest keys
 std::vector<const Gpu*> gpus_of(std::string_view name);
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
@@ -34,6 +35,10 @@ class Limiters {
   }
   constexpr bool contains(Limiter limiter) const {
     return (bits_ >> static_cast<unsigned>(limiter) & 1u) != 0;
+  }
+
+  constexpr int size() const {
+    return std::popcount(bits_);
   }
 
   bool operator==(const Limiters&) const = default;

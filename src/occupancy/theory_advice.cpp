@@ -147,11 +147,54 @@ std::vector<Change> distinct_changes(const Limits& limits, const Configuration& 
   return changes;
 }
 
+/// The pair of least cost that raises occupancy above `above_pct`, of changes that are allowed.
+std::optional<PairOfChanges> cheapest_pair_above(double above_pct, const Limits& limits,
+                                                 const Configuration& configuration, const auto& allowed) {
+  std::optional<PairOfChanges> best;
+  double best_cost = 0;
+  const auto consider = [&](const Change& first, const Change& second) {
+    const double cost = cost_of(first) + cost_of(second);
+    if (best && cost > best_cost) return;
+    const Configuration changed = with(second.axis, second.to, with(first.axis, first.to, configuration));
+    const Occupancy occupancy = occupancy_of(limits, changed);
+    if (occupancy.theoretical_pct <= above_pct) return;
+    if (best && cost == best_cost && occupancy.theoretical_pct <= best->theoretical_pct) return;
+    best = {first, second, occupancy.blocks_per_sm, occupancy.theoretical_pct};
+    best_cost = cost;
+  };
+  auto changes = mapped(kAllAxes, [&](Axis axis) { return distinct_changes(limits, configuration, axis); });
+  for (std::vector<Change>& on_axis : changes)
+    std::erase_if(on_axis, [&](const Change& change) { return !allowed(change); });
+  for (std::size_t one = 0; one < changes.size(); ++one) {
+    for (std::size_t other = one + 1; other < changes.size(); ++other) {
+      for (const Change& first : changes[one]) {
+        for (const Change& second : changes[other]) consider(first, second);
+      }
+    }
+  }
+  return best;
+}
+
+/// Where limiters tie, what lowers one alone gains nothing by it.
+std::optional<PairOfChanges> pair_of_tied(const Limits& limits, const Configuration& configuration,
+                                          double by_one_pct) {
+  if (occupancy_of(limits, configuration).limiters.size() < 2) return std::nullopt;
+  return cheapest_pair_above(
+      by_one_pct + kClearlyMorePoints, limits, configuration,
+      [&](const Change& change) { return is_within_reach(limits, change.axis, change.from, change.to); });
+}
+
+std::string both(const PairOfChanges& pair) {
+  return fmt::format("{} and {} together: {}; {}, and {}.", to_string(pair.first), to_string(pair.second),
+                     outcome(pair.theoretical_pct, pair.blocks_per_sm), price_of(pair.first),
+                     price_of(pair.second));
+}
+
 }  // namespace
 
 TheoryAdvice advise_on_theory(const Limits& limits, const Configuration& configuration) {
   const auto& [launch, usage] = configuration;
-  TheoryAdvice advice{theoretical_occupancy(limits, launch, usage).theoretical_pct, {}, {}, {}, {}, {}};
+  TheoryAdvice advice{theoretical_occupancy(limits, launch, usage).theoretical_pct, {}, {}, {}, {}, {}, {}};
   const std::vector<Step> steps = steps_up(limits, configuration, advice.theoretical_pct);
   const double highest_pct = highest_below(steps, 101);
   const double below_pct = highest_below(steps, highest_pct);
@@ -168,12 +211,17 @@ TheoryAdvice advise_on_theory(const Limits& limits, const Configuration& configu
   }
   if (std::ranges::any_of(advice.highest, of_carveout) || (advice.below && of_carveout(*advice.below)))
     advice.carveout.reset();
-  if (!steps.empty() || advice.theoretical_pct >= 100) return advice;
-  for (const Cliffs& on_axis : cliffs(limits, configuration)) {
-    if (on_axis.up && (!advice.beyond || cost_of(on_axis.up->change) < cost_of(advice.beyond->change)))
-      advice.beyond = on_axis.up;
+  if (advice.theoretical_pct >= 100) return advice;
+  if (steps.empty()) {
+    for (const Cliffs& on_axis : cliffs(limits, configuration)) {
+      if (on_axis.up && (!advice.beyond || cost_of(on_axis.up->change) < cost_of(advice.beyond->change)))
+        advice.beyond = on_axis.up;
+    }
+    if (!advice.beyond) advice.pair = cheapest_pair(limits, configuration);
   }
-  if (!advice.beyond) advice.pair = cheapest_pair(limits, configuration);
+  if (!steps.empty() || advice.beyond)
+    advice.tied =
+        pair_of_tied(limits, configuration, advice.beyond ? advice.beyond->theoretical_pct : highest_pct);
   return advice;
 }
 
@@ -186,12 +234,8 @@ std::vector<std::string> sentences(const TheoryAdvice& advice) {
   if (advice.beyond)
     all.push_back(
         sentence(fmt::format("No small change raises {}; the smallest that does: ", now), *advice.beyond));
-  if (advice.pair) {
-    const auto& [first, second, blocks, pct] = *advice.pair;
-    all.push_back(fmt::format("No single change raises {}. {} and {} together: {}; {}, and {}.", now,
-                              to_string(first), to_string(second), outcome(pct, blocks), price_of(first),
-                              price_of(second)));
-  }
+  if (advice.tied) all.push_back("Two changes reach more: " + both(*advice.tied));
+  if (advice.pair) all.push_back(fmt::format("No single change raises {}. {}", now, both(*advice.pair)));
   if (all.empty())
     all.push_back(advice.theoretical_pct >= 100
                       ? "Nothing to gain: 100 %."
@@ -199,9 +243,13 @@ std::vector<std::string> sentences(const TheoryAdvice& advice) {
   return all;
 }
 
-double most_time_saved_pct(const TheoryAdvice& advice, const Step& step) {
-  return step.theoretical_pct > 0 ? 100 * std::max(0.0, 1 - advice.theoretical_pct / step.theoretical_pct)
-                                  : 0;
+double reached_pct(const TheoryAdvice& advice) {
+  if (advice.tied) return advice.tied->theoretical_pct;
+  return advice.highest.empty() ? advice.theoretical_pct : advice.highest.front().theoretical_pct;
+}
+
+double most_time_saved_pct(const TheoryAdvice& advice, double theoretical_pct) {
+  return theoretical_pct > 0 ? 100 * std::max(0.0, 1 - advice.theoretical_pct / theoretical_pct) : 0;
 }
 
 std::vector<Cliffs> cliffs(const Limits& limits, const Configuration& configuration) {
@@ -221,29 +269,8 @@ double cost_of(const Change& change) {
 }
 
 std::optional<PairOfChanges> cheapest_pair(const Limits& limits, const Configuration& configuration) {
-  const int warps = occupancy_of(limits, configuration).warps_per_sm();
-  std::optional<PairOfChanges> best;
-  double best_cost = 0;
-  const auto consider = [&](const Change& first, const Change& second) {
-    const double cost = cost_of(first) + cost_of(second);
-    if (best && cost > best_cost) return;
-    const Configuration changed = with(second.axis, second.to, with(first.axis, first.to, configuration));
-    const Occupancy occupancy = occupancy_of(limits, changed);
-    if (occupancy.warps_per_sm() <= warps) return;
-    if (best && cost == best_cost && occupancy.theoretical_pct <= best->theoretical_pct) return;
-    best = {first, second, occupancy.blocks_per_sm, occupancy.theoretical_pct};
-    best_cost = cost;
-  };
-  const auto changes =
-      mapped(kAllAxes, [&](Axis axis) { return distinct_changes(limits, configuration, axis); });
-  for (std::size_t one = 0; one < changes.size(); ++one) {
-    for (std::size_t other = one + 1; other < changes.size(); ++other) {
-      for (const Change& first : changes[one]) {
-        for (const Change& second : changes[other]) consider(first, second);
-      }
-    }
-  }
-  return best;
+  return cheapest_pair_above(occupancy_of(limits, configuration).theoretical_pct, limits, configuration,
+                             [](const Change&) { return true; });
 }
 
 std::string to_string(const Change& change) {

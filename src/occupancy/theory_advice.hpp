@@ -67,6 +67,8 @@ inline constexpr Axis kAxesByCost[] = {Axis::registers_per_thread, Axis::block_t
 /// Two units of registers on compute capabilities from 3.0 on, which allocate 8 a thread.
 inline constexpr int kMostRegistersFewer = 16;
 inline constexpr int kLeastRegisters = 16;
+/// By how many points two changes have to reach more than one does to be worth naming, also by convention.
+inline constexpr double kClearlyMorePoints = 5;
 
 struct TheoryAdvice {
   double theoretical_pct = 0;  ///< now
@@ -81,6 +83,9 @@ struct TheoryAdvice {
   std::optional<Step> beyond;
   /// Where no single change helps.
   std::optional<PairOfChanges> pair;
+  /// Where limiters tie: the pair of changes within reach with the least sum of costs, of those that reach more than
+  /// kClearlyMorePoints above the steps above.
+  std::optional<PairOfChanges> tied;
 };
 
 /// @throws InputError as theoretical_occupancy
@@ -89,7 +94,11 @@ TheoryAdvice advise_on_theory(const Limits& limits, const Configuration& configu
 /// The advice in sentences, a change each, with what it costs.
 std::vector<std::string> sentences(const TheoryAdvice& advice);
 
-/// How much less time the step can take at most, percent: if each warp takes as long as now. 0 if it gains nothing.
-double most_time_saved_pct(const TheoryAdvice& advice, const Step& step);
+/// Occupancy with the changes within reach that help most: those of `tied`, else one of `highest`; now where there are none.
+double reached_pct(const TheoryAdvice& advice);
+
+/// How much less time a launch with another occupancy can take at most, percent: if each warp takes as long as now. 0 if it
+/// gains nothing.
+double most_time_saved_pct(const TheoryAdvice& advice, double theoretical_pct);
 
 }  // namespace occbench

@@ -1,6 +1,7 @@
 #include "record/kernel_library.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace occbench {
 namespace {
@@ -41,6 +42,12 @@ constexpr KernelLibrary kInductor{"torch.compile",
                                   "compile with mode=max-autotune, or give it larger tensors"};
 constexpr KernelLibrary kCupy{"CuPy", "fuse calls (cupy.fuse, ElementwiseKernel), or give it larger arrays"};
 constexpr KernelLibrary kXla{"XLA", "change shapes, or what is compiled together in one jit"};
+/// Its one thread spins until the host has launched the kernels that are to be timed behind it.
+constexpr KernelLibrary kXlaTuner{
+    .name = "XLA",
+    .caller_can_change =
+        "keep compiled code between runs (jax_compilation_cache_dir), which spares the tuning",
+    .waits_on_purpose = true};
 
 // Names as traced programs have them (results/nvidia-h100-80gb-hbm3/programs). Those of volta_, turing_, ampere_, other
 // xmma_ kernels, NCCL, cuSPARSE and torch.compile are as public profiles show them.
@@ -95,8 +102,50 @@ constexpr LibraryPattern kPatterns[] = {
     {"input_", "_fusion", &kXla},
     {"gemm_fusion_", "", &kXla},
     {"fusion_", "", &kXla},
+    {"stream_executor::", "DelayKernel", &kXlaTuner},
     {"stream_executor::", "", &kXla},
 };
+
+/// Instructions of which XLA makes a kernel of their own, called wrapped_subtract, or wrapped_subtract_1 if there are more.
+// clang-format off
+constexpr std::string_view kXlaInstructions[] = {
+    "abs", "add", "and", "atan2", "bitcast_convert", "broadcast", "cbrt", "ceil", "clamp", "compare",
+    "complex", "concatenate", "convert", "convolution", "copy", "cosine", "count_leading_zeros", "divide",
+    "dot", "dynamic_slice", "dynamic_update_slice", "erf", "exponential", "exponential_minus_one", "floor",
+    "gather", "imag", "iota", "is_finite", "log", "log_plus_one", "logistic", "map", "maximum", "minimum",
+    "multiply", "negate", "not", "or", "pad", "popcnt", "power", "real", "reduce", "reduce_precision",
+    "reduce_window", "remainder", "reshape", "reverse", "round_nearest_afz", "round_nearest_even", "rsqrt",
+    "scatter", "select", "select_and_scatter", "shift_left", "shift_right_arithmetic", "shift_right_logical",
+    "sign", "sine", "slice", "sqrt", "stochastic_convert", "subtract", "tan", "tanh", "transpose", "xor"};
+// clang-format on
+
+std::string_view without_number(std::string_view name) {
+  return name.substr(0, name.find_last_not_of("0123456789") + 1);
+}
+
+bool is_xla_instruction(std::string_view name) {
+  constexpr std::string_view kBegin = "wrapped_";
+  if (!name.starts_with(kBegin)) return false;
+  name.remove_prefix(kBegin.size());
+  if (const std::string_view first = without_number(name); first.size() < name.size() && first.ends_with('_'))
+    name = first.substr(0, first.size() - 1);
+  return std::ranges::find(kXlaInstructions, name) != std::end(kXlaInstructions);
+}
+
+/// abs_kernel_vectorized2_kernel
+bool is_compiled_by_pytorch(std::string_view name) {
+  constexpr std::string_view kEnd = "_kernel";
+  if (!name.ends_with(kEnd)) return false;
+  name.remove_suffix(kEnd.size());
+  const std::string_view stem = without_number(name);
+  return stem.size() < name.size() && stem.ends_with("_vectorized");
+}
+
+/// Of compilers whose kernels have the names of C, without parameters: those of most other kernels have some.
+const KernelLibrary* compiler_of(std::string_view name) {
+  if (is_xla_instruction(name)) return &kXla;
+  return is_compiled_by_pytorch(name) ? &kPytorch : nullptr;
+}
 
 }  // namespace
 
@@ -137,7 +186,7 @@ const KernelLibrary* library_of(std::string_view kernel) {
     if (name.starts_with(pattern.begins) && kernel.find(pattern.contains) != std::string_view::npos)
       return pattern.library;
   }
-  return nullptr;
+  return name == kernel ? compiler_of(name) : nullptr;
 }
 
 }  // namespace occbench

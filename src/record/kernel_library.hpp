@@ -8,9 +8,11 @@ namespace occbench {
 struct KernelLibrary {
   std::string_view name;               ///< "cuBLAS"
   std::string_view caller_can_change;  ///< after "Its caller can": a clause without a full stop
+  bool waits_on_purpose = false;       ///< its time is what it is for, so that no time can be saved
 };
 
-/// By the first line of a table that matches. A kernel of a library that it lacks counts as the user's own.
+/// By the first line of a table that matches. Names without parameters, as C has them, are also known by how XLA and PyTorch
+/// make theirs. A kernel of a library that it lacks counts as the user's own.
 /// @param kernel  demangled, as the column `kernel`
 /// @returns nullptr for a kernel of no library of the table
 const KernelLibrary* library_of(std::string_view kernel);

@@ -125,6 +125,37 @@ TEST(DeviceCode, DoesNotCountInstructionsWhereTooManyCubinsHaveThem) {
   for (const DeviceKernel& kernel : recorded({.most_disassembled = 2})) EXPECT_TRUE(kernel.local);
 }
 
+TEST(DeviceCode, IsReadWithoutNvdisasmButForItsInstructions) {
+  ::setenv("NO_NVDISASM", "1", 1);
+  const RecordedCuobjdump cuobjdump;
+  const std::string file = (kRecorded / "resource_usage.txt").string();
+  const Outcome table = run_command({"calc", "--from", file.c_str()});
+  const Outcome rows = run_command({"calc", "--from", file.c_str(), "--format", "csv"});
+  ::unsetenv("NO_NVDISASM");
+  EXPECT_EQ(table.status, ExitStatus::done);
+  EXPECT_EQ(table.err,
+            "local loads and stores of 2 kernels are not counted: cuobjdump finds no nvdisasm; it comes with "
+            "the CUDA "
+            "toolkit (package cuda-nvdisasm-*), and `pip install nvidia-cuda-nvdisasm` has it too\n");
+  EXPECT_THAT(table.out, testing::AllOf(HasSubstr("48            ?"), HasSubstr("? not counted")));
+  const CsvTable csv = parse_csv(rows.out, "rows");
+  EXPECT_EQ(csv.rows.size(), recorded().size());
+  // A gate on rows without them says what it could not compare.
+  const TemporaryFolder folder;
+  const std::string without = folder.path() / "without.csv";
+  const std::string with = folder.path() / "with.csv";
+  std::ofstream(without) << rows.out;
+  std::ofstream(with) << run_command({"calc", "--from", file.c_str(), "--format", "csv"}).out;
+  const Outcome gate = run_command({"gate", with.c_str(), without.c_str()});
+  EXPECT_EQ(gate.status, ExitStatus::no_verdict);
+  EXPECT_THAT(gate.out, HasSubstr("spill_bytes 80 -> (empty)"));
+  EXPECT_THAT(
+      printed({"gate", without.c_str(), without.c_str()}),
+      HasSubstr("spill_bytes of 2 kernels are not compared: neither side counted local loads and stores"));
+  EXPECT_THAT(printed({"gate", with.c_str(), with.c_str()}),
+              testing::Not(HasSubstr("not compared: neither")));
+}
+
 TEST(DeviceCode, LocalAccessesHaveTheWidthThatTheirNameSays) {
   CodeListing listing;
   listing.read("\t\tFunction : all_widths");

@@ -293,6 +293,25 @@ TEST(Calc, SaysWhatToDo) {
               HasSubstr("Without a change of the kernel: 86 % as the carveout instead of 60 %: 62.5 %"));
 }
 
+TEST(Calc, NamesBothChangesWhereLimitersTie) {
+  const std::string launch = "calc --gpu rtx-3090 --block-size 160 --registers 52 --dynamic-smem 13000";
+  EXPECT_THAT(
+      run_command(launch).out,
+      AllOf(HasSubstr("192 threads per block instead of 160: 75 %"),
+            HasSubstr(
+                "Two changes reach more: 48 registers per thread instead of 52 and 11776 B of shared memory"),
+            HasSubstr("Time: 83.33 % takes at most 12 % less")));
+  const json steps = json::parse(run_command(launch + " --format json").out)["steps"];
+  ASSERT_EQ(steps.size(), 3u);
+  EXPECT_EQ(steps[0]["kind"], "highest");
+  for (const std::size_t of_pair : {1, 2}) {
+    EXPECT_EQ(steps[of_pair]["kind"], "together");
+    EXPECT_NEAR(steps[of_pair]["theoretical_pct"], 83.33, 0.01);
+  }
+  EXPECT_EQ(steps[1]["to"], 48);
+  EXPECT_EQ(steps[2]["to"], 11'776);
+}
+
 TEST(Calc, NamesEachRuleThatWasApplied) {
   const Outcome outcome = run_command(
       "calc --cc 9.0 --block-size 500 --registers 33 --static-smem 20000 --barriers 5 --cluster 2");

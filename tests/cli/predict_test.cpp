@@ -277,6 +277,12 @@ TEST(Predict, SaysWhatARemedyOfTheLimitSavesAndWhatToDoAboutTheLargestLoss) {
   EXPECT_THAT(printed(launch + ":bytes=32768"),
               AllOf(HasSubstr("32 registers per thread instead of 40: 100 %"),
                     HasSubstr("It is predicted to save no time."), HasSubstr("Move fewer bytes")));
+  // Both changes that reach more together than another block size does.
+  EXPECT_THAT(
+      printed("predict --gpu 3090 --block-size 160 --registers 52 --dynamic-smem 13000 --grid 5740 --work "
+              "equal:20000"),
+      AllOf(HasSubstr("Two changes reach more: 48 registers"),
+            HasSubstr("It is predicted to save 10 % of the time.")));
   // Eight whole waves instead of eleven.
   EXPECT_THAT(printed(launch), HasSubstr("It is predicted to save 27 % of the time."));
   EXPECT_THAT(

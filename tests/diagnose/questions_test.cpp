@@ -624,6 +624,16 @@ TEST(AKernelOfALibrary, IsGivenNoAdviceThatOnlyItsAuthorCanFollow) {
   EXPECT_THAT(find(own, Cause::register_limit)->remedy, HasSubstr("__maxnreg__"));
 }
 
+TEST(AKernelOfALibrary, ThatWaitsOnPurposeIsPromisedNoTime) {
+  LaunchFacts facts =
+      by_numbers("9.0", 132, {.block_threads = 1, .grid_blocks = 1}, {.registers_per_thread = 16}, 1.56);
+  const auto promises_time = [&](const Finding& finding) { return finding.time && finding.time->share > 0; };
+  EXPECT_TRUE(std::ranges::any_of(diagnose(facts), promises_time));
+  facts.library = library_of("stream_executor::gpu::(anonymous namespace)::DelayKernel(int)");
+  EXPECT_TRUE(std::ranges::none_of(diagnose(facts), promises_time));
+  EXPECT_EQ(saved_by(facts, Cause::small_grid).sentence, "None expected: the kernel waits on purpose.");
+}
+
 TEST(ByNumbers, ShortBlocksAreACauseWhereTheTimeOfTheLaunchSaysSo) {
   // 100 waves in 100 us at 2 GHz: 2,000 cycles a block.
   LaunchFacts facts = by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 105'600},

@@ -350,7 +350,7 @@ TEST(TheoryAdvice, NamesBlockSizesOnEitherSide) {
               ElementsAre(512, 1024));
   EXPECT_THAT(sentences(advice)[0], HasSubstr("1.5 times as many blocks"));
   // Three blocks of 16 warps instead of two of 24: 25 % less time if a warp takes as long.
-  EXPECT_EQ(most_time_saved_pct(advice, advice.highest[0]), 25);
+  EXPECT_EQ(most_time_saved_pct(advice, advice.highest[0].theoretical_pct), 25);
 }
 
 TEST(TheoryAdvice, SaysThatNoSmallChangeHelpsAndWhichLargerOneDoes) {
@@ -371,6 +371,82 @@ TEST(TheoryAdvice, SaysThatNoSmallChangeHelpsAndWhichLargerOneDoes) {
   EXPECT_THAT(
       sentences(advise_on_theory(limits_of({9, 0}), {{.block_threads = 512}, {.registers_per_thread = 32}})),
       ElementsAre("Nothing to gain: 100 %."));
+}
+
+/// Advice on a launch that registers and shared memory limit to as many blocks.
+TheoryAdvice on_tied(ComputeCapability capability, int block_threads, int registers, int bytes) {
+  return advise_on_theory(
+      limits_of(capability),
+      {{.block_threads = block_threads, .dynamic_shared_bytes = bytes}, {.registers_per_thread = registers}});
+}
+
+TEST(TheoryAdvice, NamesTwoChangesThatReachClearlyMoreThanOneWhereLimitersTie) {
+  // 7 blocks of 5 warps by both; for an eighth a block may have 8,192 registers and 12,800 B, 1,024 of them the driver's.
+  const TheoryAdvice seven = on_tied({8, 6}, 160, 52, 13'000);
+  ASSERT_EQ(seven.highest.size(), 1u);
+  EXPECT_EQ(seven.highest[0].change, (Change{Axis::block_threads, 160, 192}));
+  EXPECT_EQ(seven.highest[0].theoretical_pct, 75);
+  ASSERT_TRUE(seven.tied);
+  EXPECT_EQ(seven.tied->first, (Change{Axis::registers_per_thread, 52, 48}));
+  EXPECT_EQ(seven.tied->second, (Change{Axis::shared_bytes_per_block, 13'000, 11'776}));
+  EXPECT_EQ(seven.tied->blocks_per_sm, 8);
+  EXPECT_EQ(seven.tied->theoretical_pct, 100 * 40.0 / 48);
+  EXPECT_EQ(reached_pct(seven), seven.tied->theoretical_pct);
+  EXPECT_THAT(
+      sentences(seven).back(),
+      HasSubstr(
+          "Two changes reach more: 48 registers per thread instead of 52 and 11776 B of shared memory per "
+          "block instead of 13000 B together: 83.33 %, 8 blocks per SM; cap them"));
+  // 10 blocks of 3 warps; an eleventh would be 2 points more than other block sizes reach, a twelfth is 8.
+  const TheoryAdvice ten = on_tied({12, 0}, 96, 58, 8'700);
+  EXPECT_NEAR(ten.highest.at(0).theoretical_pct, 66.67, 0.01);
+  ASSERT_TRUE(ten.tied);
+  EXPECT_EQ(ten.tied->theoretical_pct, 75);
+  EXPECT_EQ(ten.tied->second, (Change{Axis::shared_bytes_per_block, 8'700, 7'424}));
+  // Registers alone limit.
+  EXPECT_FALSE(on_tied({8, 6}, 160, 52, 8'000).tied);
+}
+
+TEST(TheoryAdvice, NamesTheCheapestTwoChangesWithinReachWhereAnyReachClearlyMore) {
+  std::mt19937 random(9);
+  int ties = 0;
+  int named = 0;
+  while (ties < 400) {
+    const Limits& limits = all_limits()[random() % all_limits().size()];
+    const Configuration now = drawn(limits, random);
+    if (theoretical_occupancy(limits, now.launch, now.usage).limiters.size() < 2) continue;
+    ++ties;
+    const TheoryAdvice advice = advise_on_theory(limits, now);
+    const double by_one = std::max(advice.beyond ? advice.beyond->theoretical_pct : advice.theoretical_pct,
+                                   advice.highest.empty() ? 0 : advice.highest[0].theoretical_pct);
+    double least = 2;
+    const std::int64_t bytes = value_on(Axis::shared_bytes_per_block, now);
+    for (const std::int64_t registers :
+         one_step_away(limits, Axis::registers_per_thread, now.usage.registers_per_thread)) {
+      for (std::int64_t fewer = (bytes + 1) / 2; fewer < bytes; fewer += 61) {
+        const Configuration changed =
+            with(Axis::shared_bytes_per_block, fewer, with(Axis::registers_per_thread, registers, now));
+        if (pct(limits, changed) <= by_one + kClearlyMorePoints) continue;
+        least =
+            std::min(least, cost_of({Axis::registers_per_thread, now.usage.registers_per_thread, registers}) +
+                                cost_of({Axis::shared_bytes_per_block, bytes, fewer}));
+      }
+    }
+    ASSERT_TRUE(advice.tied || advice.pair || least == 2);
+    if (!advice.tied) continue;
+    ++named;
+    const auto& [first, second, blocks, reached] = *advice.tied;
+    EXPECT_LE(cost_of(first) + cost_of(second), least);
+    EXPECT_EQ(pct(limits, with(second.axis, second.to, with(first.axis, first.to, now))), reached);
+    EXPECT_GT(reached, by_one + kClearlyMorePoints);
+    for (const Change& change : {first, second}) {
+      EXPECT_TRUE(change.axis == Axis::shared_bytes_per_block
+                      ? change.to < change.from && 2 * change.to >= change.from
+                      : std::ranges::count(one_step_away(limits, change.axis, change.from), change.to) == 1)
+          << to_string(change);
+    }
+  }
+  EXPECT_GT(named, 20);
 }
 
 std::string why_not(std::string_view name) {
@@ -449,6 +525,59 @@ TEST(Gpus, ThatShareWordsOfTheirNamesAreAllNamed) {
   EXPECT_EQ(keys_of("1080"), "gtx-1080") << "and not the Ti, whose name goes on";
   for (const char* word : {"ada", "8gb", "pcie", "blackwell"})
     EXPECT_THAT(why_not(word), HasSubstr("no GPU of the table is called")) << word;
+}
+
+/// What a key may leave out and still mean its GPU: form, memory, generation, and the kind of a Jetson.
+bool may_be_left_out(std::string_view word) {
+  static const std::set<std::string_view> kWords = {"pcie",   "nvl",  "pro", "blackwell", "ada", "pascal",
+                                                    "server", "orin", "agx", "nano",      "nx"};
+  return word.ends_with("gb") || word.starts_with("sxm") || kWords.contains(word);
+}
+
+TEST(Gpus, ThatAreAnotherProductThanTheTypedOneAreSuggestedAndNotTaken) {
+  // A GTX 1660 has 22 SMs, a GTX 1660 Ti 24; a Quadro 6000 is of Fermi.
+  for (const char* name : {"gtx-1660", "1660", "GeForce GTX 1660", "gtx1660", "gtx 1660 super"})
+    EXPECT_THAT(why_not(name),
+                AllOf(HasSubstr("no GPU of the table is called"), HasSubstr("are gtx-1660-ti")));
+  EXPECT_THAT(why_not("5060"), HasSubstr("'5060'; the nearest are rtx-5060-ti"));
+  EXPECT_THAT(why_not("quadro 6000"), HasSubstr("quadro-rtx-6000; "));
+  EXPECT_THAT(why_not("9800"), HasSubstr("the nearest are 9800-gtx"));
+  EXPECT_EQ(gpu_of("4080s").name, "rtx-4080-super");
+  EXPECT_EQ(gpu_of("1660 ti").name, "gtx-1660-ti");
+}
+
+// Over all keys, and of each all names that leave words of it out.
+TEST(Gpus, AreNotFoundByANameThatLeavesOutWhatMakesThemAProductOfTheirOwn) {
+  int answered = 0;
+  for (const Gpu& gpu : all_gpus()) {
+    const std::vector<std::string_view> words = split(gpu.name, '-');
+    for (unsigned kept = 1; kept < 1u << words.size(); ++kept) {
+      std::vector<std::string_view> typed;
+      std::vector<std::string_view> left_out;
+      for (std::size_t i = 0; i < words.size(); ++i) {
+        if ((kept >> i & 1) != 0) {
+          typed.push_back(words[i]);
+        } else if (!typed.empty()) {
+          left_out.push_back(words[i]);
+        }
+      }
+      const std::string name = fmt::format("{}", fmt::join(typed, "-"));
+      std::vector<const Gpu*> meant;
+      try {
+        meant = gpus_of(name);
+      } catch (const InputError&) {
+        continue;
+      }
+      if (meant.size() > 1 || meant.front() != &gpu) continue;
+      ++answered;
+      const bool leaves_a_number_out = std::ranges::any_of(left_out, [](std::string_view word) {
+        return std::isdigit(static_cast<unsigned char>(word.back()));
+      });
+      EXPECT_TRUE(leaves_a_number_out || std::ranges::all_of(left_out, may_be_left_out))
+          << name << " is taken for " << gpu.name;
+    }
+  }
+  EXPECT_GT(answered, 150);
 }
 
 // Drivers wrote "GeForce GTX 1080 Ti" until 2021 and "NVIDIA GeForce GTX 1080 Ti" since.
