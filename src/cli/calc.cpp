@@ -164,7 +164,8 @@ std::vector<GpuOption> asked_gpus(const GpuOption& asked) {
 Question one_question(const CalcOptions& options, const GpuOption& gpu, const CLI::App& parser,
                       std::string& remark) {
   if (parser.count("--block-size") == 0 && !options.curves)
-    throw InputError("calc needs --block-size (or --batch FILE.csv, --from FILE, --limits)");
+    throw InputError(
+        "calc needs --block-size (or --curves, which finds one, --batch FILE.csv, --from FILE, --limits)");
   constexpr int kMostSmsOfGpc = 64;
   Question question{
       &limits_of(capability_of(gpu)), {options.launch, options.usage}, sm_count_of(gpu), {}, gpu.name,

@@ -374,6 +374,26 @@ Json answered_json(const Question& question) {
   return row;
 }
 
+/// 0 where they are not known.
+double waves_of(const Question& question) {
+  const auto& [launch, usage] = question.configuration;
+  const Occupancy occupancy = theoretical_occupancy(*question.limits, launch, usage);
+  if (occupancy.blocks_per_sm == 0 || launch.grid_blocks == 0 || !question.sm_count ||
+      is_wave_uncertain(question))
+    return 0;
+  return waves(launch.grid_blocks, full_wave_of(question, occupancy)).value_or(0);
+}
+
+/// How much less time an occupancy takes at most, in a sentence.
+std::string time_sentence(double now_pct, double pct, double waves) {
+  if (waves > 0 && waves <= 1)
+    return "Time: none is saved, for the grid does not fill the places that there are.";
+  return fmt::format(
+      "Time: {} takes at most {:.0f} % less, if warps wait for latency; none is saved where "
+      "memory, issue slots or a pipe are saturated, or registers are spilled.",
+      percent_text(pct), 100 * most_time_saved(now_pct, pct, waves));
+}
+
 std::vector<std::string> what_to_do(const Question& question, const TheoryAdvice& advice) {
   std::vector<std::string> all = sentences(advice);
   const Step* const step = !advice.highest.empty() ? &advice.highest.front()
@@ -385,10 +405,7 @@ std::vector<std::string> what_to_do(const Question& question, const TheoryAdvice
         "The first of these holds up to {} registers per thread; --registers says what holds with more.",
         most_registers(question, *step)));
   const double pct = advice.tied ? reached_pct(advice) : step->theoretical_pct;
-  all.push_back(
-      fmt::format("Time: {} takes at most {:.0f} % less, if warps wait for latency; none is saved where "
-                  "memory, issue slots or a pipe are saturated, or registers are spilled.",
-                  percent_text(pct), most_time_saved_pct(advice, pct)));
+  all.push_back(time_sentence(advice.theoretical_pct, pct, waves_of(question)));
   return all;
 }
 

@@ -160,7 +160,7 @@ std::vector<CaseRecord> counted_cases(std::span<const CaseRecord> all, const Exp
         options.filter.empty()
             ? "no row has a counter's value; a launch is explained without one by its numbers: --cc or "
               "--gpu, --block-size, --grid, --registers, --achieved"
-            : fmt::format("no row has a counter's value and a name that --filter '{}' is found in",
+            : fmt::format("no row has theory, a counter's value and a name that --filter '{}' is found in",
                           options.filter));
   return cases;
 }
@@ -199,6 +199,7 @@ std::string_view sort_by_loss(std::vector<CaseRecord>& cases) {
 struct Explained {
   CaseRecord record;
   std::vector<Finding> findings;
+  std::optional<double> share_of_program{};  ///< of the time of all kernels in the files
 };
 
 /// @param all  of the files, among which there may be another build of its kernel
@@ -241,8 +242,10 @@ void print_case(const Explained& each, std::ostream& out) {
   if (const auto& achieved = record.readings.counters.achieved_pct)
     fmt::print(out, ", {} {:.1f} %", read_by(record), *achieved);
   if (const auto& total_us = record.program.total_time_us)
-    fmt::print(out, "; {} ms in {}", milliseconds(*total_us),
-               counted(record.program.launches.value_or(0), "launch", "es"));
+    fmt::print(
+        out, "; {} ms in {}{}", milliseconds(*total_us),
+        counted(record.program.launches.value_or(0), "launch", "es"),
+        each.share_of_program ? fmt::format(", {:.1f} % of the time", 100 * *each.share_of_program) : "");
   fmt::print(out, "\n");
   if (record.program.launches && !record.readings.counters.achieved_pct && !record.note.empty())
     fmt::print(out, "  {}\n", record.note);
@@ -327,9 +330,15 @@ ExitStatus explain_rows(const ExplainOptions& options, Console& console) {
   });
   if (options.predicts()) agreement_of_all = agreement(cases);
   for (const std::string& remark : remarks_on_profiles(cases)) fmt::print(console.err, "{}\n", remark);
+  double total_us = 0;
+  for (const CaseRecord& each : of_files) total_us += each.program.total_time_us.value_or(0);
   // All before the first is printed: a row that cannot be explained leaves no half of an array.
   std::vector<Explained> rows;
-  for (const CaseRecord& each : cases) rows.push_back(explained(each, of_files));
+  for (const CaseRecord& each : cases) {
+    rows.push_back(explained(each, of_files));
+    if (each.program.total_time_us && total_us > 0)
+      rows.back().share_of_program = *each.program.total_time_us / total_us;
+  }
   print_rows(rows, options.format, console.out);
   if (options.format == "table") fmt::print(console.out, "{}", total_of_programs(of_files, options));
   fmt::print(console.err, "{} of {} rows, those first {}{}. {}\n", cases.size(), all, sorted_by,

@@ -152,6 +152,8 @@ constexpr double kPointsWorthARemedy = 1;
 
 /// Of a launch's time, from which on its longest block has to be divided for the launch to take much less.
 constexpr double kMostOfLaunch = 0.5;
+/// From which on nothing else helps much.
+constexpr double kAlmostAllOfLaunch = 0.9;
 
 /// What to do, and the share of the launch's time that it is predicted to save; 0 where it is not known.
 struct Remedy {
@@ -169,10 +171,14 @@ Remedy remedy_of_uneven_blocks(const Finding& loss, const Tasks& tasks, const au
   if (saved < kLeastShare) return {.sentences = loss.remedy};
   const double share = std::min(1.0, tasks.longest_block_cycles() / cycles);
   return {.saved = saved,
-          .sentences = fmt::format("The longest block takes {}{:.0f} % of the launch{} With equal blocks of "
-                                   "the same work the launch takes up to {:.0f} % less. {}",
-                                   tasks.contends() ? "at least " : "", 100 * share,
-                                   share < kMostOfLaunch ? "." : ": divide it.", 100 * saved, loss.remedy)};
+          .sentences =
+              fmt::format("The longest block takes {}{:.0f} % of the launch{} With equal blocks of "
+                          "the same work the launch takes up to {:.0f} % less. {}",
+                          tasks.contends() ? "at least " : "", 100 * share,
+                          share < kMostOfLaunch ? "." : ": divide it.", 100 * saved,
+                          share < kAlmostAllOfLaunch
+                              ? loss.remedy
+                              : fmt::format("Another order saves {:.0f} % at most.", 100 * (1 - share)))};
 }
 
 /// What to do about the limit of theory and about the largest loss, with the time that it is predicted to save. None about

@@ -151,8 +151,8 @@ std::optional<Claim> memory_contention(const Situation& situation) {
   const bool at_work = busy || waiting >= kMostWait;
   if (simulated == 0 && !at_work) return std::nullopt;
   // Of memory that is not busy, warps wait for the latency, or for each other at an address.
-  const bool of_latency = simulated == 0 && !busy && counters.dram_busy_pct;
-  if (of_latency && most_warps_have_exited(situation)) return std::nullopt;
+  const bool of_latency = at_work && !busy && counters.dram_busy_pct;
+  if (simulated == 0 && of_latency && most_warps_have_exited(situation)) return std::nullopt;
   return Claim{
       .points = simulated,
       .takes_rest = at_work,

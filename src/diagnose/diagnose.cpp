@@ -201,7 +201,8 @@ std::optional<double> time_by_occupancy(const Claim& claim, const Situation& sit
   switch (claim.part) {
     case Part::theory:
       if (!claim.advice || reached_pct(*claim.advice) <= claim.advice->theoretical_pct) return 1;
-      return situation.theoretical_pct / reached_pct(*claim.advice);
+      return 1 - most_time_saved(situation.theoretical_pct, reached_pct(*claim.advice),
+                                 situation.wave > 0 ? situation.waves() : 0);
     case Part::blocks: {
       const bool is_tail = claim.cause == Cause::tail;
       if (!is_tail && claim.cause != Cause::small_grid) return elapsed / (now + claim.points);
@@ -263,7 +264,9 @@ Evidence busiest_of(const Situation& situation) {
 /// @returns nothing for what is not about time
 std::optional<TimeSaved> time_saved(const Claim& claim, const Situation& situation) {
   const LaunchFacts& facts = situation.facts;
-  if (claim.cause == Cause::spills && facts.faster) {
+  const bool is_fewer_registers = claim.cause == Cause::register_limit && facts.faster &&
+                                  facts.faster->registers_per_thread < situation.usage.registers_per_thread;
+  if (facts.faster && (claim.cause == Cause::spills || is_fewer_registers)) {
     return TimeSaved{1 - facts.faster->time_us / *facts.times.time_us,
                      fmt::format("{} instead of {} ms per launch were measured with {}.",
                                  ms(facts.faster->time_us), ms(*facts.times.time_us), facts.faster->variant)};
@@ -283,7 +286,7 @@ std::optional<TimeSaved> time_saved(const Claim& claim, const Situation& situati
   const std::optional<double> by_occupancy = time_by_occupancy(claim, situation);
   if (!by_occupancy) return std::nullopt;
   if (!claim.no_time.empty()) return none_expected(claim.no_time);
-  if (facts.library && facts.library->waits_on_purpose) return none_expected("the kernel waits on purpose");
+  if (facts.library && !facts.library->no_time.empty()) return none_expected(facts.library->no_time);
   if (facts.library && claim.part == Part::theory)
     return none_expected("the library chose registers, shared memory and block size together");
   if (facts.program.streams.find('+') != std::string::npos) {
@@ -300,7 +303,8 @@ std::optional<TimeSaved> time_saved(const Claim& claim, const Situation& situati
   const bool is_scaled = busiest.value < kNearlyAll * most_used(situation).value;
   const std::string use = busiest.column == "eligible_warps"
                               ? fmt::format("eligible_warps is {:.2g}", *situation.counters().eligible_warps)
-                              : fmt::format("{} is {:.0f} %{}", busiest.column, busiest.value,
+                              : fmt::format("{} is {:.0f} %{}", busiest.column,
+                                            is_scaled ? busiest.value : most_used(situation).value,
                                             is_scaled ? " over elapsed cycles" : "");
   if (share < kLeastShare) return none_expected(is_busy ? use : "it is less than 1 % of the time");
   return TimeSaved{share, fmt::format("{}{}{}.", most_text(share, situation), is_busy ? ", since " + use : "",

@@ -38,8 +38,11 @@ std::optional<Caught> summarize(const Comparison& comparison, std::optional<doub
 }
 
 std::string sentence(const Caught& caught, std::string_view unit, std::string_view what) {
-  return fmt::format("{:.2g} {} of {} at the median case, {:.2g} at worst ({})", caught.typical, unit, what,
-                     caught.worst, caught.where);
+  const auto number = [](double value) {
+    return value < 10 ? fmt::format("{:.2g}", value) : fmt::format("{:.0f}", value);
+  };
+  return fmt::format("{} {} of {} at the median case, {} at worst ({})", number(caught.typical), unit, what,
+                     number(caught.worst), caught.where);
 }
 
 /// Names of simulated results are never those of measured ones.

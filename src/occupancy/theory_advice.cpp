@@ -248,8 +248,12 @@ double reached_pct(const TheoryAdvice& advice) {
   return advice.highest.empty() ? advice.theoretical_pct : advice.highest.front().theoretical_pct;
 }
 
-double most_time_saved_pct(const TheoryAdvice& advice, double theoretical_pct) {
-  return theoretical_pct > 0 ? 100 * std::max(0.0, 1 - advice.theoretical_pct / theoretical_pct) : 0;
+double most_time_saved(double theoretical_pct, double other_pct, double waves) {
+  if (other_pct <= theoretical_pct) return 0;
+  const double ratio = theoretical_pct / other_pct;
+  constexpr double kRounding = 1e-9;
+  const double rounds = waves > 0 ? std::ceil(waves * ratio - kRounding) / std::ceil(waves - kRounding) : 1;
+  return 1 - std::min(ratio, rounds);
 }
 
 std::vector<Cliffs> cliffs(const Limits& limits, const Configuration& configuration) {

@@ -97,8 +97,10 @@ std::vector<std::string> sentences(const TheoryAdvice& advice);
 /// Occupancy with the changes within reach that help most: those of `tied`, else one of `highest`; now where there are none.
 double reached_pct(const TheoryAdvice& advice);
 
-/// How much less time a launch with another occupancy can take at most, percent: if each warp takes as long as now. 0 if it
-/// gains nothing.
-double most_time_saved_pct(const TheoryAdvice& advice, double theoretical_pct);
+/// The most of a launch's time that another occupancy saves, if each warp takes as long as now: by occupancy, or by rounds of equal
+/// blocks where the same threads then need fewer.
+/// @param waves  of the launch now; 0 = not known
+/// @returns the share of the time, 0 if nothing is gained
+double most_time_saved(double theoretical_pct, double other_pct, double waves);
 
 }  // namespace occbench

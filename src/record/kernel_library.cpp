@@ -42,12 +42,13 @@ constexpr KernelLibrary kInductor{"torch.compile",
                                   "compile with mode=max-autotune, or give it larger tensors"};
 constexpr KernelLibrary kCupy{"CuPy", "fuse calls (cupy.fuse, ElementwiseKernel), or give it larger arrays"};
 constexpr KernelLibrary kXla{"XLA", "change shapes, or what is compiled together in one jit"};
-/// Its one thread spins until the host has launched the kernels that are to be timed behind it.
+/// What it launches while it times kernels to choose among them: one that spins until they are launched, and what fills and checks
+/// their buffers.
 constexpr KernelLibrary kXlaTuner{
-    .name = "XLA",
+    .name = "XLA's autotuner",
     .caller_can_change =
         "keep compiled code between runs (jax_compilation_cache_dir), which spares the tuning",
-    .waits_on_purpose = true};
+    .no_time = "XLA launches it while it compiles, to choose among kernels"};
 
 // Names as traced programs have them (results/nvidia-h100-80gb-hbm3/programs). Those of volta_, turing_, ampere_, other
 // xmma_ kernels, NCCL, cuSPARSE and torch.compile are as public profiles show them.
@@ -103,6 +104,9 @@ constexpr LibraryPattern kPatterns[] = {
     {"gemm_fusion_", "", &kXla},
     {"fusion_", "", &kXla},
     {"stream_executor::", "DelayKernel", &kXlaTuner},
+    {"stream_executor::", "RedzoneAllocatorKernel", &kXlaTuner},
+    {"stream_executor::", "RepeatBufferKernel", &kXlaTuner},
+    {"stream_executor::", "xla_fp_comparison", &kXlaTuner},
     {"stream_executor::", "", &kXla},
 };
 

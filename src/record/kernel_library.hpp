@@ -8,7 +8,7 @@ namespace occbench {
 struct KernelLibrary {
   std::string_view name;               ///< "cuBLAS"
   std::string_view caller_can_change;  ///< after "Its caller can": a clause without a full stop
-  bool waits_on_purpose = false;       ///< its time is what it is for, so that no time can be saved
+  std::string_view no_time{};          ///< why no remedy saves time of it, a clause; empty = one may
 };
 
 /// By the first line of a table that matches. Names without parameters, as C has them, are also known by how XLA and PyTorch

@@ -624,14 +624,15 @@ TEST(AKernelOfALibrary, IsGivenNoAdviceThatOnlyItsAuthorCanFollow) {
   EXPECT_THAT(find(own, Cause::register_limit)->remedy, HasSubstr("__maxnreg__"));
 }
 
-TEST(AKernelOfALibrary, ThatWaitsOnPurposeIsPromisedNoTime) {
+TEST(AKernelOfALibrary, ThatIsLaunchedOnlyToTuneIsPromisedNoTime) {
   LaunchFacts facts =
       by_numbers("9.0", 132, {.block_threads = 1, .grid_blocks = 1}, {.registers_per_thread = 16}, 1.56);
   const auto promises_time = [&](const Finding& finding) { return finding.time && finding.time->share > 0; };
   EXPECT_TRUE(std::ranges::any_of(diagnose(facts), promises_time));
   facts.library = library_of("stream_executor::gpu::(anonymous namespace)::DelayKernel(int)");
   EXPECT_TRUE(std::ranges::none_of(diagnose(facts), promises_time));
-  EXPECT_EQ(saved_by(facts, Cause::small_grid).sentence, "None expected: the kernel waits on purpose.");
+  EXPECT_EQ(saved_by(facts, Cause::small_grid).sentence,
+            "None expected: XLA launches it while it compiles, to choose among kernels.");
 }
 
 TEST(ByNumbers, ShortBlocksAreACauseWhereTheTimeOfTheLaunchSaysSo) {
@@ -711,6 +712,27 @@ TEST(RecordedRow, LowOccupancyIsNotExcusedByIssueSlotsOfSmsThatAreBusyForPartOfT
   EXPECT_FALSE(finding_of(findings, Cause::low_occupancy_suffices));
   EXPECT_THAT(the(findings, Cause::small_grid).remedy,
               HasSubstr("narrower blocks, equally many on each SM: now some SMs have 2 and others 1"));
+}
+
+TEST(RecordedRow, WarpsThatWaitForMemoryThatIsNotBusyAreToldToHaveMoreLoadsInFlight) {
+  // Four loads in flight give twice the throughput at this occupancy.
+  const auto waits =
+      finding_of(findings_of("latency_hiding/reads/bytes_4_in_flight_1/bytes=4/in_flight=1/blocks_per_sm=8"),
+                 Cause::memory_contention);
+  ASSERT_TRUE(waits);
+  EXPECT_THAT(waits->remedy, HasSubstr("more loads in flight"));
+}
+
+TEST(TimeSaved, OfRegistersIsWhatABuildOfFewerWasMeasuredToSave) {
+  LaunchFacts facts = by_numbers("9.0", 132, {.block_threads = 128, .grid_blocks = 132 * 12},
+                                 {.registers_per_thread = 155}, 18);
+  facts.times.time_us = 835;
+  facts.faster =
+      OtherBuild{.variant = "cap_128", .registers_per_thread = 128, .achieved_pct = 24, .time_us = 748};
+  EXPECT_EQ(saved_by(facts, Cause::register_limit).sentence,
+            "0.748 instead of 0.835 ms per launch were measured with cap_128.");
+  facts.faster->registers_per_thread = 168;
+  EXPECT_THAT(saved_by(facts, Cause::register_limit).sentence, testing::Not(HasSubstr("were measured")));
 }
 
 TEST(RecordedRow, WarpsThatWaitForIdleMemoryAreToldOfItsLatency) {

@@ -350,7 +350,13 @@ TEST(TheoryAdvice, NamesBlockSizesOnEitherSide) {
               ElementsAre(512, 1024));
   EXPECT_THAT(sentences(advice)[0], HasSubstr("1.5 times as many blocks"));
   // Three blocks of 16 warps instead of two of 24: 25 % less time if a warp takes as long.
-  EXPECT_EQ(most_time_saved_pct(advice, advice.highest[0].theoretical_pct), 25);
+  const double highest_pct = advice.highest[0].theoretical_pct;
+  EXPECT_EQ(most_time_saved(advice.theoretical_pct, highest_pct, 0), 0.25);
+  // 2.6 waves in three rounds are 1.95 in two, and 1.02 are less than one.
+  EXPECT_NEAR(most_time_saved(advice.theoretical_pct, highest_pct, 1000.0 / 384), 1 / 3.0, 1e-9);
+  EXPECT_NEAR(most_time_saved(advice.theoretical_pct, highest_pct, 1.02), 0.5, 1e-9);
+  EXPECT_EQ(most_time_saved(advice.theoretical_pct, highest_pct, 4), 0.25);
+  EXPECT_EQ(most_time_saved(advice.theoretical_pct, advice.theoretical_pct, 1.02), 0);
 }
 
 TEST(TheoryAdvice, SaysThatNoSmallChangeHelpsAndWhichLargerOneDoes) {

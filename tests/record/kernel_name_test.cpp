@@ -232,12 +232,13 @@ TEST(KernelLibrary, OfCompilersIsKnownByNamesWithoutParameters) {
   EXPECT_EQ(name_of("sinc_vectorized16_kernel"), "PyTorch");
 }
 
-TEST(KernelLibrary, KnowsTheKernelThatWaitsOnPurpose) {
-  const auto waits = [](std::string_view kernel) { return library_of(kernel)->waits_on_purpose; };
+TEST(KernelLibrary, KnowsWhatXlaLaunchesOnlyToTune) {
+  const auto waits = [](std::string_view kernel) { return !library_of(kernel)->no_time.empty(); };
   EXPECT_TRUE(
       waits("stream_executor::gpu::(anonymous namespace)::DelayKernel(stream_executor::GpuSemaphoreState "
             "volatile*, stream_executor::GpuSemaphoreState)"));
-  EXPECT_FALSE(waits("stream_executor::gpu::RedzoneAllocatorKernelImpl(unsigned char*, unsigned long)"));
+  EXPECT_TRUE(waits("stream_executor::gpu::RedzoneAllocatorKernelImpl(unsigned char*, unsigned long)"));
+  EXPECT_FALSE(waits("stream_executor::gpu::TopKKernel(float*, unsigned long)"));
 }
 
 TEST(KernelLibrary, LetsEnginesBeTimedForConvolutionsAlone) {
