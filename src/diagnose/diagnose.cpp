@@ -300,12 +300,13 @@ std::optional<TimeSaved> time_saved(const Claim& claim, const Situation& situati
   const Evidence busiest = busiest_of(situation);
   const double share = (1 - std::max(*by_occupancy, busiest.value / 100)) * share_of_launch(situation);
   const bool is_busy = busiest.value / 100 > *by_occupancy;
-  const bool is_scaled = busiest.value < kNearlyAll * most_used(situation).value;
-  const std::string use = busiest.column == "eligible_warps"
-                              ? fmt::format("eligible_warps is {:.2g}", *situation.counters().eligible_warps)
-                              : fmt::format("{} is {:.0f} %{}", busiest.column,
-                                            is_scaled ? busiest.value : most_used(situation).value,
-                                            is_scaled ? " over elapsed cycles" : "");
+  const Evidence unscaled = most_used(situation);
+  const bool is_scaled = busiest.column != unscaled.column || busiest.value < kNearlyAll * unscaled.value;
+  const std::string use =
+      busiest.column == "eligible_warps"
+          ? fmt::format("eligible_warps is {:.2g}", *situation.counters().eligible_warps)
+          : fmt::format("{} is {:.0f} %{}", busiest.column, is_scaled ? busiest.value : unscaled.value,
+                        is_scaled ? " over elapsed cycles" : "");
   if (share < kLeastShare) return none_expected(is_busy ? use : "it is less than 1 % of the time");
   return TimeSaved{share, fmt::format("{}{}{}.", most_text(share, situation), is_busy ? ", since " + use : "",
                                       condition(situation))};
