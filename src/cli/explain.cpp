@@ -279,19 +279,29 @@ void print_lines(std::span<const CaseRecord> cases, bool simulated, std::ostream
   const auto cell = [](const std::optional<double>& value, int decimals) {
     return value ? fmt::format("{:.{}f}", *value, decimals) : "";
   };
-  std::vector<std::vector<std::string>> lines = {{"case", "theory", "predicted",
-                                                  simulated ? "simulated" : "counter", "time, us", "issue, %",
-                                                  "eligible", "GPU"}};
+  const bool is_program = std::ranges::any_of(
+      cases, [](const CaseRecord& each) { return each.program.total_time_us.has_value(); });
+  // Of a program, the column before the last: a launch may be short and launched often.
+  const auto with_total = [&](std::vector<std::string> line, std::string total) {
+    if (is_program) line.insert(line.end() - 1, std::move(total));
+    return line;
+  };
+  std::vector<std::vector<std::string>> lines = {
+      with_total({"case", "theory", "predicted", simulated ? "simulated" : "counter", "time, us", "issue, %",
+                  "eligible", "GPU"},
+                 "all launches, ms")};
   for (const CaseRecord& each : cases) {
     const auto& counters = each.readings.counters;
     const std::optional<double> predicted =
         each.prediction ? std::optional(each.prediction->predicted_pct) : std::nullopt;
-    lines.push_back({full_name(each.identity), cell(each.theory->theoretical_pct, 1), cell(predicted, 1),
-                     cell(counters.achieved_pct, 1), cell(each.times.time_us, 1),
-                     cell(counters.issue_active_pct, 1), cell(counters.eligible_warps, 2),
-                     each.provenance.gpu});
+    const auto& total_us = each.program.total_time_us;
+    lines.push_back(with_total(
+        {full_name(each.identity), cell(each.theory->theoretical_pct, 1), cell(predicted, 1),
+         cell(counters.achieved_pct, 1), cell(each.times.time_us, 1), cell(counters.issue_active_pct, 1),
+         cell(counters.eligible_warps, 2), each.provenance.gpu},
+        total_us ? milliseconds(*total_us) : ""));
   }
-  fmt::print(out, "{}", text_table(lines, "<>>>>>><"));
+  fmt::print(out, "{}", text_table(lines, is_program ? "<>>>>>>><" : "<>>>>>><"));
 }
 
 ExitStatus explain_rows(const ExplainOptions& options, Console& console) {

@@ -198,6 +198,13 @@ TEST_F(Explain, TellsOfAKernelItsShareOfTheProgramsTime) {
       HasSubstr("; 18.7 ms in 674 launches, 64.3 % of the time\n"));
 }
 
+TEST_F(Explain, LinesOfAProgramHaveTheTimeOfAllLaunches) {
+  const std::string said =
+      printed({"explain", OCCBENCH_SOURCE_DIR "/results/nvidia-h100-80gb-hbm3/programs/jax_gradient.csv",
+               "--filter", "RedzoneAllocator.*8192, 1024", "--format", "lines"});
+  EXPECT_THAT(said, testing::ContainsRegex("time, us .*all launches, ms +GPU\n.* 18\\.7 +NVIDIA H100"));
+}
+
 TEST(ExplainNumbers, ALastWaveThatTheCounterHardlyShowsIsNamed) {
   EXPECT_THAT(
       printed("explain --gpu h200 --block-size 320 --registers 40 --grid 3712 --achieved 61.5 --time-us 380"),
