@@ -198,12 +198,7 @@ std::vector<std::string> remedies_of(const std::vector<Finding>& findings, const
   };
   if (const auto limit = first(FindingList::limits); limit != findings.end()) {
     Remedy& remedy = remedies.emplace_back(Remedy{.sentences = limit->remedy});
-    std::vector<Change> changes;
-    if (limit->advice && limit->advice->tied) {
-      changes = {limit->advice->tied->first, limit->advice->tied->second};
-    } else if (limit->advice && !limit->advice->highest.empty()) {
-      changes = {limit->advice->highest.front().change};
-    }
+    const std::vector<Change> changes = limit->advice ? best_changes(*limit->advice) : std::vector<Change>();
     // Other blocks divide the work otherwise.
     if (!changes.empty() && std::ranges::find(changes, Axis::block_threads, &Change::axis) == changes.end()) {
       Configuration changed = now;

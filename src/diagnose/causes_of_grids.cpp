@@ -184,7 +184,7 @@ std::optional<Claim> tail(const Situation& situation) {
   const std::int64_t rest = situation.launch.grid_blocks % situation.wave;
   const std::int64_t whole = situation.launch.grid_blocks - rest;
   // Over elapsed cycles. The counter leaves out SMs that have no block of the last wave.
-  const double by_grid = situation.theoretical_pct * (1 - waves / std::ceil(waves));
+  const double by_grid = situation.theoretical_pct * (1 - situation.filled_rounds());
   const std::optional<EqualTail>& of_equal = situation.facts.tail_of_equal_blocks;
   const LostToLastWave possible = lost_to_last_wave(situation, whole, rest);
   const double most = of_equal ? std::clamp(of_equal->most, possible.least, possible.most) : by_grid;

@@ -161,9 +161,8 @@ std::optional<Claim> idle_sms(const Situation& situation) {
   const bool without_blocks =
       situation.launch.grid_blocks > 0 && situation.launch.grid_blocks < situation.facts.sm_count;
   const double points = elapsed && situation.achieved_pct ? *situation.achieved_pct - *elapsed : 0;
-  const double tail = situation.may_have_hidden_tail()
-                          ? situation.theoretical_pct * (1 - situation.waves() / std::ceil(situation.waves()))
-                          : 0;
+  const double tail =
+      situation.may_have_hidden_tail() ? situation.theoretical_pct * (1 - situation.filled_rounds()) : 0;
   if (std::max(points, tail) < kIdlePoints && !without_blocks) return std::nullopt;
   std::string because;
   if (tail > 0) {

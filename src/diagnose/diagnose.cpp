@@ -195,8 +195,7 @@ std::optional<double> time_by_occupancy(const Claim& claim, const Situation& sit
   if (claim.cause == Cause::unexplained || claim.cause == Cause::another_launch) return std::nullopt;
   const double now = situation.reached_pct;
   const double elapsed = now * share_of_active_time(situation);
-  if (claim.cause == Cause::idle_sms && situation.may_have_hidden_tail())
-    return situation.waves() / std::ceil(situation.waves());
+  if (claim.cause == Cause::idle_sms && situation.may_have_hidden_tail()) return situation.filled_rounds();
   if (claim.cause == Cause::idle_sms) return now > 0 ? std::optional(elapsed / now) : std::nullopt;
   switch (claim.part) {
     case Part::theory:
@@ -209,7 +208,7 @@ std::optional<double> time_by_occupancy(const Claim& claim, const Situation& sit
       // Points of the grid alone: what else is lost now does not come back with whole waves of the same work.
       const double ratio = share_of_active_time(situation) * (1 - claim.points / situation.theoretical_pct);
       if (!is_tail || situation.losses()) return ratio;
-      const double by_waves = situation.waves() / std::ceil(situation.waves());
+      const double by_waves = situation.filled_rounds();
       return situation.facts.readings.achieved_elapsed_pct ? std::max(ratio, by_waves) : by_waves;
     }
     case Part::warps:

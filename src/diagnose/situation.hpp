@@ -124,6 +124,8 @@ struct Situation {
   double waves() const {
     return static_cast<double>(launch.grid_blocks) / static_cast<double>(wave);
   }
+  /// Of the time of whole rounds of equal blocks, the share that their waves fill.
+  double filled_rounds() const;
   /// Blocks on an SM that has any, mean, where the grid has fewer than a wave.
   double blocks_of_busy_sm() const;
   /// Occupancy of such a grid, percent.

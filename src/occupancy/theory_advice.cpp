@@ -248,6 +248,12 @@ double reached_pct(const TheoryAdvice& advice) {
   return advice.highest.empty() ? advice.theoretical_pct : advice.highest.front().theoretical_pct;
 }
 
+std::vector<Change> best_changes(const TheoryAdvice& advice) {
+  if (advice.tied) return {advice.tied->first, advice.tied->second};
+  if (!advice.highest.empty()) return {advice.highest.front().change};
+  return {};
+}
+
 double most_time_saved(double theoretical_pct, double other_pct, double waves) {
   if (other_pct <= theoretical_pct) return 0;
   const double ratio = theoretical_pct / other_pct;

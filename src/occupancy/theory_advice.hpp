@@ -94,6 +94,9 @@ TheoryAdvice advise_on_theory(const Limits& limits, const Configuration& configu
 /// The advice in sentences, a change each, with what it costs.
 std::vector<std::string> sentences(const TheoryAdvice& advice);
 
+/// The changes within reach that help most: those of `tied`, else the first of `highest`; empty where there are none.
+std::vector<Change> best_changes(const TheoryAdvice& advice);
+
 /// Occupancy with the changes within reach that help most: those of `tied`, else one of `highest`; now where there are none.
 double reached_pct(const TheoryAdvice& advice);
 

@@ -95,6 +95,38 @@ std::vector<std::string> all_recorded() {
   return runs;
 }
 
+/// What tells uneven blocks from those that wait to be given out, where the two leave as many places empty.
+TEST(RecordedSuite, TheLongestSmIsHardlyLongerThanTheMeanWhereBlocksWaitToBeGivenOut) {
+  constexpr double kMany = 8;
+  constexpr double kLonger = 1.05;
+  int waiting = 0;
+  int even = 0;
+  int uneven = 0;
+  int longer = 0;
+  for (const char* file : {"nvidia-h200/full", "nvidia-h200/validation", "nvidia-h100-80gb-hbm3/full",
+                           "nvidia-h100-80gb-hbm3/validation"}) {
+    for (const CaseRecord& record :
+         read_case_records(fmt::format("{}/results/{}.csv", OCCBENCH_SOURCE_DIR, file))) {
+      const CounterValues& counters = record.readings.counters;
+      const LaunchFacts facts = facts_of(record);
+      const std::optional<Situation> situation = situation_of(facts);
+      if (!situation || !record.prediction || !counters.achieved_pct || situation->waves() <= 1) continue;
+      const bool is_longer = *counters.sm_cycles_active_max >= kLonger * *counters.sm_cycles_active_avg;
+      if (record.prediction->losses.between_blocks >= kMany) {
+        ++uneven;
+        longer += is_longer ? 1 : 0;
+      } else if (record.prediction->losses.overhead >= kMany && share_of_dispatching(*situation) > 0.5) {
+        ++waiting;
+        even += is_longer ? 0 : 1;
+      }
+    }
+  }
+  EXPECT_GT(waiting, 20);
+  EXPECT_GT(even, 0.9 * waiting);
+  EXPECT_GT(uneven, 300);
+  EXPECT_GT(longer, 0.75 * uneven);
+}
+
 TEST(RecordedSuite, FindingsAddUpToWhatIsLostInEveryRow) {
   int rows = 0;
   for (const std::string& run : all_recorded()) {
