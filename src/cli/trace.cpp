@@ -189,13 +189,15 @@ Action declare_trace(CLI::App& parser, std::vector<std::string> words) {
   command.words = std::move(words);
   add_value(parser, "--out", "FILE.csv", options->out,
             "rows go here, samples beside it (default: a new file in results/local/)");
-  parser
-      .add_option("--counters", command.counters,
-                  "launches to count of each kernel and configuration: N, or off; sampled: none, the GPU is "
-                  "sampled while the program goes on, kernels of CUDA graphs too; auto: 1 (and 2 more once "
-                  "counting has taken at most 2 % of the time) for 3 s of launching, then as sampled")
-      ->capture_default_str()
-      ->type_name("auto|sampled|off|N");
+  CLI::Option* const counters =
+      parser
+          .add_option(
+              "--counters", command.counters,
+              "launches to count of each kernel and configuration: N, or off; sampled: none, the GPU is "
+              "sampled while the program goes on, kernels of CUDA graphs too; auto: 1 (and 2 more once "
+              "counting has taken at most 2 % of the time) for 3 s of launching, then as sampled")
+          ->capture_default_str()
+          ->type_name("auto|sampled|off|N");
   add_value(parser, "--kernels", "RE", command.kernels,
             "count only kernels whose name this extended regular expression is found in; with "
             "--import, keep only those");
@@ -207,7 +209,7 @@ Action declare_trace(CLI::App& parser, std::vector<std::string> words) {
             "are those of --regions");
   add_value(parser, "--timeline", "FILE.json", command.timeline,
             "a Chrome trace of the sampling windows, for Perfetto: occupancy, resident blocks and "
-            "kernels over time; with --counters sampled");
+            "kernels over time; --counters is sampled then, unless it is given");
   add_number(parser, "--after", command.after,
              "launches of a process before the first is counted (default: until it repeats itself); "
              "cudaProfilerStart begins at once");
@@ -229,7 +231,10 @@ Action declare_trace(CLI::App& parser, std::vector<std::string> words) {
   parser.add_option("COMMAND", options->misplaced, "behind --: what to run, with its arguments");
   parser.footer(
       "Exit status: that of COMMAND, 128 + N if signal N ended it; 64 wrong use, or no such command.");
-  return [options](Console& console) { return trace(*options, console); };
+  return [options, counters](Console& console) {
+    if (!options->command.timeline.empty() && counters->empty()) options->command.counters = kTraceSampled;
+    return trace(*options, console);
+  };
 }
 
 }  // namespace occbench

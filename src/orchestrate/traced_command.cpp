@@ -177,9 +177,9 @@ void say_why_no_file(Ending ending, Console& console) {
 
 void check(const TraceCommand& command) {
   static_cast<void>(counted_launches(command.counters));
-  if (!command.timeline.empty() && command.counters != kTraceSampled)
+  if (!command.timeline.empty() && command.counters != kTraceSampled && command.counters != kTracePaced)
     throw InputError(
-        "--timeline shows sampling windows, and --counters '{}' has none: add --counters sampled",
+        "--timeline shows sampling windows, and --counters '{}' has none: leave it out, or use sampled",
         command.counters);
   if (!command.timeline.empty())
     require_not_another_kind(command.timeline, R"(\{"displayTimeUnit":"ns","traceEvents":)");

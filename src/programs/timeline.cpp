@@ -1,6 +1,7 @@
 #include "programs/timeline.hpp"
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <map>
 #include <optional>
@@ -17,6 +18,9 @@
 namespace occbench {
 namespace {
 
+constexpr int kKernelsTrack = 1;
+constexpr int kWindowsTrack = 2;
+
 /// What slices say of a kernel.
 struct Slice {
   std::string name;  ///< as JSON
@@ -27,6 +31,7 @@ struct Slice {
 
 struct TimelineSample {
   std::uint64_t start_ns = 0;
+  std::uint64_t end_ns = 0;
   double warps = 0;       ///< resident, at the mean
   double elapsed = 0;     ///< cycles, of an SM
   double active_pct = 0;  ///< of the SMs' time
@@ -46,16 +51,18 @@ class GpuEvents {
   }
   void add_sample(std::istringstream& words) {
     TimelineSample sample;
-    double length = 0, blocks = 0, warp_cycles = 0, active_cycles = 0, longest = 0;
+    std::uint64_t length = 0;
+    double blocks = 0, warp_cycles = 0, active_cycles = 0, longest = 0;
     words >> sample.start_ns >> length >> blocks >> warp_cycles >> active_cycles >> longest >> sample.elapsed;
     if (!words || sample.elapsed <= 0 || sms_ <= 0) return;
+    sample.end_ns = sample.start_ns + length;
     sample.warps = warp_cycles / sample.elapsed;
     sample.active_pct = 100 * active_cycles / sample.elapsed / static_cast<double>(sms_);
     samples_.push_back(sample);
   }
   void add_idle(std::istringstream& words) {
     TimelineSample sample;
-    if (words >> sample.start_ns) samples_.push_back(sample);
+    if (words >> sample.start_ns >> sample.end_ns) samples_.push_back(sample);
   }
   void add_launch(std::istringstream& words, const std::map<std::uint32_t, Slice>& slices) {
     std::uint32_t kernel = 0;
@@ -71,27 +78,31 @@ class GpuEvents {
           fmt::format(",\"theoretical_pct\":{:.1f},\"loss_points\":{:.1f}", *theory, *theory - achieved_pct);
     }
     events_ += fmt::format(
-        "{{\"ph\":\"X\",\"pid\":{},\"tid\":1,\"ts\":{},\"dur\":{:.3f},\"name\":{},\"args\":{{{}}}}},\n",
-        track_, time(start), static_cast<double>(length) / 1000, slice->second.name, values);
+        "{{\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{},\"dur\":{:.3f},\"name\":{},\"args\":{{{}}}}},\n",
+        track_, kKernelsTrack, time(start), static_cast<double>(length) / 1000, slice->second.name, values);
     launches_.push_back({start, start + length, static_cast<double>(slice->second.warps_per_block)});
   }
-  /// Its counters: the blocks of a sample are those of the launch that has it.
+  /// Its counters: the blocks of a sample are those of the launch that has it, and none where no launch is known to. A counter of a
+  /// Chrome trace keeps its value until the next, so all end with the window at 0, and the window is a slice. The first sample of a
+  /// window spans what was before it.
   void end_window() {
     auto launch = launches_.begin();
-    std::string before;
-    for (const TimelineSample& sample : samples_) {
+    std::array<std::string, 3> before;
+    for (std::size_t i = 1; i < samples_.size(); ++i) {
+      const TimelineSample& sample = samples_[i];
       while (launch != launches_.end() && launch->end_ns <= sample.start_ns) ++launch;
       const bool is_known = launch != launches_.end() && launch->start_ns <= sample.start_ns;
       const double all_warps = static_cast<double>(warps_per_sm_) * static_cast<double>(sms_);
-      std::string values = fmt::format("\"achieved\":{:.1f},\"SMs active\":{:.1f}",
-                                       all_warps > 0 ? 100 * sample.warps / all_warps : 0, sample.active_pct);
-      std::string blocks = is_known || sample.warps <= 0
-                               ? fmt::format("{:.1f}", is_known ? sample.warps / launch->warps_per_block : 0)
-                               : "";
-      if (values + blocks == before) continue;
-      before = values + blocks;
-      counter("occupancy, % of the GPU", sample.start_ns, values);
-      if (!blocks.empty()) counter("resident blocks", sample.start_ns, fmt::format("\"blocks\":{}", blocks));
+      add_counters(sample.start_ns, all_warps > 0 ? 100 * sample.warps / all_warps : 0, sample.active_pct,
+                   is_known ? sample.warps / launch->warps_per_block : 0, before);
+    }
+    if (samples_.size() > 1) {
+      const std::uint64_t start = samples_[1].start_ns;
+      const std::uint64_t end = samples_.back().end_ns;
+      add_counters(end, 0, 0, 0, before);
+      events_ += fmt::format(
+          "{{\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{},\"dur\":{:.3f},\"name\":\"sampled\"}},\n", track_,
+          kWindowsTrack, time(start), static_cast<double>(end - start) / 1000);
     }
     samples_.clear();
     launches_.clear();
@@ -109,9 +120,18 @@ class GpuEvents {
     const std::uint64_t since = began_ns_ + ns - std::min(from_ns_, began_ns_ + ns);
     return fmt::format("{}.{:03}", since / 1000, since % 1000);
   }
-  void counter(const char* name, std::uint64_t ns, const std::string& values) {
-    events_ += fmt::format("{{\"ph\":\"C\",\"pid\":{},\"ts\":{},\"name\":\"{}\",\"args\":{{{}}}}},\n", track_,
-                           time(ns), name, values);
+  /// Those that differ from before. Perfetto names a counter by its name and its unit.
+  void add_counters(std::uint64_t ns, double occupancy_pct, double active_pct, double blocks,
+                    std::array<std::string, 3>& before) {
+    const std::array values = {
+        fmt::format(R"("name":"occupancy","args":{{"%":{:.1f}}})", occupancy_pct),
+        fmt::format(R"("name":"SMs active","args":{{"%":{:.1f}}})", active_pct),
+        fmt::format(R"("name":"resident","args":{{"blocks of known kernels":{:.1f}}})", blocks)};
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (values[i] != before[i])
+        events_ += fmt::format("{{\"ph\":\"C\",\"pid\":{},\"ts\":{},{}}},\n", track_, time(ns), values[i]);
+    }
+    before = values;
   }
 
   std::string& events_;
@@ -177,10 +197,12 @@ std::size_t append_timeline(std::string& events, const TracedProcess& process, s
       events +=
           fmt::format("{{\"ph\":\"M\",\"pid\":{},\"name\":\"process_name\",\"args\":{{\"name\":{}}}}},\n",
                       track, name.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace));
-      events += fmt::format(
-          "{{\"ph\":\"M\",\"pid\":{},\"tid\":1,\"name\":\"thread_name\",\"args\":{{\"name\":\"kernels\"}}}},"
-          "\n",
-          track);
+      for (const auto& [thread, kind_of_slices] :
+           {std::pair(kKernelsTrack, "kernels"), std::pair(kWindowsTrack, "sampling windows")}) {
+        events += fmt::format(
+            "{{\"ph\":\"M\",\"pid\":{},\"tid\":{},\"name\":\"thread_name\",\"args\":{{\"name\":\"{}\"}}}},\n",
+            track, thread, kind_of_slices);
+      }
     } else if (gpu != nullptr && kind == "sample") {
       gpu->add_sample(words);
     } else if (gpu != nullptr && kind == "idle") {

@@ -12,8 +12,8 @@ namespace occbench {
 std::filesystem::path windows_of(const std::filesystem::path& timeline, int process);
 
 /// Writes what the sampling windows of processes held as a Chrome trace, which Perfetto opens: for each GPU of a process counter tracks of
-/// the SMs' occupancy, of the time in which they were active and of resident blocks, and slices of the kernels, with theory, achieved
-/// occupancy and the loss between them. Between windows there is nothing.
+/// the SMs' occupancy, of the time in which they were active and of the resident blocks of kernels that are told apart, and slices of the
+/// kernels, with theory, achieved occupancy and the loss between them, and of the windows. Between windows counters are 0.
 /// @param processes files that processes wrote. Those of their windows are removed.
 /// @returns how many windows there were
 /// @throws InputError if a file cannot be read or written

@@ -215,7 +215,7 @@ TEST_F(TraceCommandTest, RefusesWhatCannotBe) {
            {"trace", "--counters", "some", "--", "true"},
            {"trace", "--counters", "0", "--", "true"},
            {"trace", "--timeline", "t.json", "--counters", "2", "--", "true"},
-           {"trace", "--timeline", "/dev/null", "--counters", "sampled", "--", "true"},
+           {"trace", "--timeline", "/dev/null", "--", "true"},
            {"trace", "--after", "-1", "--", "true"},
            {"trace", "--kernels", "(", "--", "true"},
            {"trace", "--top", "-1", "--", "true"},

@@ -1,8 +1,10 @@
 #include "programs/program.hpp"
 
 #include <algorithm>
+#include <map>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -291,7 +293,7 @@ launch 7 4000 2000 4224000 264000
 
 TEST(Timeline, HasASliceOfALaunchWithItsLoss) {
   const std::vector<nlohmann::json> slices = events_of(kWindow, "X");
-  ASSERT_EQ(slices.size(), 1);
+  ASSERT_EQ(slices.size(), 2) << "the other is the window";
   EXPECT_THAT(slices[0]["name"].get<std::string>(), HasSubstr("fill"));
   EXPECT_EQ(slices[0]["ts"], 1004);
   EXPECT_EQ(slices[0]["dur"], 2);
@@ -301,24 +303,39 @@ TEST(Timeline, HasASliceOfALaunchWithItsLoss) {
 }
 
 TEST(Timeline, HasOccupancyAndBlocksOverTime) {
-  std::vector<double> achieved;
-  std::vector<double> blocks;
-  std::vector<double> times;
-  for (const nlohmann::json& event : events_of(kWindow, "C")) {
-    if (event["args"].contains("blocks")) {
-      blocks.push_back(event["args"]["blocks"]);
-    } else {
-      achieved.push_back(event["args"]["achieved"]);
-      times.push_back(event["ts"]);
+  std::map<std::string, std::vector<std::pair<double, double>>> changes;
+  for (const nlohmann::json& event : events_of(kWindow, "C"))
+    changes[event["name"]].emplace_back(event["ts"], event["args"].items().begin().value());
+  using testing::Pair;
+  EXPECT_THAT(changes["occupancy"], ElementsAre(Pair(1004, 25), Pair(1006, 0)));
+  EXPECT_THAT(changes["SMs active"], ElementsAre(Pair(1004, 100), Pair(1006, 0)));
+  EXPECT_THAT(changes["resident"], ElementsAre(Pair(1004, 264), Pair(1006, 0)));
+}
+
+TEST(Timeline, HoldsNoValueBetweenWindows) {
+  // The second begins with a sample that spans what was before it, and its other two are of a launch that is not known.
+  const std::string windows = std::string(kWindow) + R"(window 1000 0 64 2000000
+sample 0 70000 264 2112000 132000 1000 1000
+sample 70000 1000 264 2112000 132000 1000 1000
+sample 71000 1000 264 2112000 132000 1000 1000
+)";
+  std::map<double, double> occupancy;
+  for (const nlohmann::json& event : events_of(windows, "C")) {
+    if (event["name"] == "occupancy") occupancy[event["ts"]] = event["args"]["%"];
+    if (event["name"] == "resident" && event["ts"] > 1010) {
+      EXPECT_EQ(event["args"].items().begin().value(), 0) << event;
     }
   }
-  EXPECT_THAT(achieved, ElementsAre(0, 25, 0)) << "where it changes";
-  EXPECT_THAT(times, ElementsAre(1000, 1004, 1006));
-  EXPECT_THAT(blocks, ElementsAre(0, 264, 0));
+  EXPECT_EQ(occupancy, (std::map<double, double>{{1004, 25}, {1006, 0}, {1070, 25}, {1072, 0}}));
+  std::vector<std::pair<double, double>> sampled;
+  for (const nlohmann::json& event : events_of(windows, "X")) {
+    if (event["name"] == "sampled") sampled.emplace_back(event["ts"], event["dur"]);
+  }
+  EXPECT_THAT(sampled, ElementsAre(testing::Pair(1004, 5), testing::Pair(1070, 2)));
 }
 
 TEST(Timeline, ReadsPastLinesThatAreTorn) {
-  EXPECT_EQ(events_of(std::string(kWindow) + "window 1000 0\nsample 4\nlaunch 7", "X").size(), 1);
+  EXPECT_EQ(events_of(std::string(kWindow) + "window 1000 0\nsample 4\nlaunch 7", "X").size(), 2);
   EXPECT_TRUE(events_of("launch 7 4000 2000 1 1\nsample 4000", "X").empty());
   EXPECT_TRUE(events_of("window 1000 3 64 0\nlaunch 7 4000 2000 1 1", "X").empty())
       << "of a GPU that is not known";
