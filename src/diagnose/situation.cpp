@@ -82,6 +82,15 @@ double Situation::filled_rounds() const {
   return waves() / std::ceil(waves());
 }
 
+double Situation::share_of_active_time() const {
+  const auto& elapsed = facts.readings.achieved_elapsed_pct;
+  if (elapsed && achieved_pct && *achieved_pct > 0) return std::min(1.0, *elapsed / *achieved_pct);
+  if (!achieved_pct && facts.prediction && reached_pct > 0)
+    return std::min(1.0, facts.prediction->predicted_elapsed_pct / reached_pct);
+  const double blocks = static_cast<double>(launch.grid_blocks);
+  return blocks > 0 && blocks < facts.sm_count ? blocks / facts.sm_count : 1;
+}
+
 double Situation::blocks_of_busy_sm() const {
   return static_cast<double>(launch.grid_blocks) /
          static_cast<double>(std::min<std::int64_t>(launch.grid_blocks, facts.sm_count));
@@ -117,6 +126,14 @@ MeasuredParts measured_parts(double theoretical_pct, double achieved_pct, double
                              int warps_per_block, int warps_per_sm) {
   const double filled_pct = 100 * resident_blocks * warps_per_block / warps_per_sm;
   return {theoretical_pct - filled_pct, filled_pct - achieved_pct};
+}
+
+double time_with_more_blocks(const Claim& claim, const Situation& situation) {
+  return situation.share_of_active_time() * time_with_more_warps(claim, situation);
+}
+
+double time_with_more_warps(const Claim& claim, const Situation& situation) {
+  return situation.reached_pct / (situation.reached_pct + claim.points);
 }
 
 std::optional<Situation> situation_of(const LaunchFacts& facts) {
