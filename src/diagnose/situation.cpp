@@ -22,8 +22,12 @@ double pct_by_grid(const Situation& situation) {
 
 /// Of a launch's time, at most which another build takes that is called faster.
 constexpr double kFaster = 0.95;
-/// Useful work of two launches that is alike, relative.
+/// Useful work of two launches that is alike, relative, and their time.
 constexpr double kAlike = 0.01;
+
+bool are_alike(double one, double two) {
+  return std::abs(two / one - 1) < kAlike;
+}
 
 bool says_how_fast(const CaseRecord& record) {
   return record.launch && record.compiled && record.compiled->spill_bytes && record.times.time_us &&
@@ -37,11 +41,12 @@ bool is_same_launch(const CaseRecord& record, const CaseRecord& other) {
          record.launch == other.launch && record.provenance.gpu_uuid == other.provenance.gpu_uuid;
 }
 
-/// Whether parameters label the variant, as the launch bounds that it was compiled with: it has no others in this launch.
+/// Whether parameters only label the variant, as the launch bounds that it was compiled with: with others it takes as long.
 bool label_variant(const CaseRecord& record, std::span<const CaseRecord> records) {
   return std::ranges::none_of(records, [&](const CaseRecord& other) {
     return other.identity.variant == record.identity.variant &&
-           other.identity.parameters != record.identity.parameters && is_same_launch(record, other);
+           other.identity.parameters != record.identity.parameters && is_same_launch(record, other) &&
+           !(other.times.time_us && are_alike(*record.times.time_us, *other.times.time_us));
   });
 }
 
@@ -51,7 +56,7 @@ bool is_another_build(const CaseRecord& record, const CaseRecord& other,
   if (!is_same_launch(record, other) || record.times.throughput_unit != other.times.throughput_unit)
     return false;
   const auto amount = [](const Times& times) { return *times.throughput * *times.time_us; };
-  return std::abs(amount(other.times) / amount(record.times) - 1) < kAlike &&
+  return are_alike(amount(record.times), amount(other.times)) &&
          record.compiled->spill_bytes != other.compiled->spill_bytes &&
          record.compiled->usage.registers_per_thread != other.compiled->usage.registers_per_thread &&
          (record.identity.parameters == other.identity.parameters ||

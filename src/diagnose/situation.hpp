@@ -63,7 +63,7 @@ LaunchFacts facts_of(const CaseRecord& record, const Limits* limits);
 
 /// The fastest other build of a record's kernel among `records`, where it takes at most 0.95 of the time. Builds are
 /// known to be of one kernel by equal experiment, kernel, work, launch and useful work per launch, and by registers and
-/// spilled bytes that differ. Parameters are equal, or label the variant: neither has others in this launch.
+/// spilled bytes that differ. Parameters are equal, or only label the variants: with others each takes as long.
 std::optional<OtherBuild> faster_build_of(const CaseRecord& record, std::span<const CaseRecord> records);
 /// Likewise of those that have more registers, whatever time they take.
 std::optional<OtherBuild> roomier_build_of(const CaseRecord& record, std::span<const CaseRecord> records);
