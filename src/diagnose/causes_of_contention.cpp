@@ -65,6 +65,23 @@ double simulated_contention(const Situation& situation) {
   return situation.losses() ? situation.losses()->contention * situation.predicted_share_of_cycles() : 0;
 }
 
+/// Of a claim whose remedy changes how long warps take, too.
+constexpr std::string_view kBesideOccupancy =
+    " This is by occupancy alone: less work for what is contended for can save more.";
+
+/// More registers change how long warps take, which no counter of this build tells.
+TimeSaved time_of_spills(const Situation& situation) {
+  const std::optional<OtherBuild>& faster = situation.facts.faster;
+  const std::optional<OtherBuild>& roomier = situation.facts.roomier;
+  if (faster) return measured_with(*faster, faster->variant, situation);
+  if (roomier) {
+    return measured_with(*roomier,
+                         fmt::format("{} registers ({})", roomier->registers_per_thread, roomier->variant),
+                         situation);
+  }
+  return {.sentence = "Not known: compare with a build of more registers."};
+}
+
 /// Whether the work that was simulated contends for memory rather than for issue slots or a pipe.
 bool work_is_of_memory(const Situation& situation) {
   if (!situation.facts.work) return false;
@@ -126,7 +143,8 @@ std::optional<Claim> spills(const Situation& situation) {
                              ? "Keep fewer values alive: more registers are no faster."
                              : fmt::format("Allow more than {} registers a thread, or keep less alive: "
                                            "compare the times, since occupancy falls with registers.",
-                                           situation.usage.registers_per_thread)};
+                                           situation.usage.registers_per_thread),
+               .time = time_of_spills(situation)};
 }
 
 std::optional<Claim> atomics(const Situation& situation) {
@@ -140,7 +158,9 @@ std::optional<Claim> atomics(const Situation& situation) {
       .because = fmt::format(
           "warps make {} requests for atomic operations, and those on one address are done one after another",
           grouped(static_cast<std::int64_t>(requests))),
-      .remedy = "Sum in a warp or a block first, or spread the results over more addresses."};
+      .remedy = "Sum in a warp or a block first, or spread the results over more addresses.",
+      .time = TimeSaved{
+          .sentence = fmt::format("Not known: compare with sums in a block first; {}.", kWaitForAddress)}};
 }
 
 std::optional<Claim> memory_contention(const Situation& situation) {
@@ -167,7 +187,9 @@ std::optional<Claim> memory_contention(const Situation& situation) {
       .remedy =
           of_latency
               ? "Have more loads in flight, or spread what goes to one address; fewer bytes help little."
-              : "Move fewer bytes or reuse them from shared memory."};
+              : "Move fewer bytes or reuse them from shared memory.",
+      .time_ratio = time_with_more_warps,
+      .beside_time = std::string(kBesideOccupancy)};
 }
 
 std::optional<Claim> issue_contention(const Situation& situation) {
@@ -188,7 +210,9 @@ std::optional<Claim> issue_contention(const Situation& situation) {
                                {"xu_pipe_pct", counters.xu_pipe_pct}}),
       .because = fmt::format("warps contend for {}, and some have finished long before others",
                              of_pipe ? "a pipe" : "issue slots or a pipe"),
-      .remedy = "Fewer instructions help; more waves of blocks fill the places of warps that have finished."};
+      .remedy = "Fewer instructions help; more waves of blocks fill the places of warps that have finished.",
+      .time_ratio = time_with_more_warps,
+      .beside_time = std::string(kBesideOccupancy)};
 }
 
 std::optional<Claim> barriers(const Situation& situation) {

@@ -106,6 +106,20 @@ std::string remedy_of_small_grid(const Situation& situation) {
           : fmt::format(", except for giving them out: {:.0f} % of this launch's time or more", 100 * share));
 }
 
+/// Of points of the grid alone: what else is lost now does not come back with whole waves of the same work.
+double time_of_whole_waves(const Claim& claim, const Situation& situation) {
+  return situation.share_of_active_time() * (1 - claim.points / situation.theoretical_pct);
+}
+
+/// Unless losses are simulated, no less than the share of their time that waves of equal blocks fill, and just that where nothing was
+/// read over elapsed cycles.
+double time_without_tail(const Claim& claim, const Situation& situation) {
+  const double by_points = time_of_whole_waves(claim, situation);
+  if (situation.losses()) return by_points;
+  const double by_rounds = situation.filled_rounds();
+  return situation.facts.readings.achieved_elapsed_pct ? std::max(by_points, by_rounds) : by_rounds;
+}
+
 /// Which GPU's pace of giving blocks out is taken, where it is another's.
 std::string_view pace_of(const Situation& situation) {
   return situation.facts.limits->compute_capability == kMeasuredPace ? "" : " at the pace of an H100";
@@ -141,7 +155,8 @@ std::optional<Claim> small_grid(const Situation& situation) {
                              counted_blocks(blocks), situation.is_wave_uncertain() ? "at most " : "",
                              grouped(situation.wave), situation.blocks_of_busy_sm(),
                              situation.occupancy.blocks_per_sm, most_of_partial_wave(situation)),
-      .remedy = remedy_of_small_grid(situation)};
+      .remedy = remedy_of_small_grid(situation),
+      .time_ratio = time_of_whole_waves};
 }
 
 std::optional<Claim> clusters(const Situation& situation) {
@@ -156,7 +171,8 @@ std::optional<Claim> clusters(const Situation& situation) {
                    "clusters of {} take {} of {} places: the rest lies in GPCs without room for a whole one",
                    counted_blocks(situation.launch.cluster_blocks), grouped(situation.launch.grid_blocks),
                    grouped(situation.places)),
-               .remedy = "Use smaller clusters, or blocks of which more fit an SM."};
+               .remedy = "Use smaller clusters, or blocks of which more fit an SM.",
+               .time_ratio = time_with_more_blocks};
 }
 
 struct LostToLastWave {
@@ -212,7 +228,8 @@ std::optional<Claim> tail(const Situation& situation) {
                .evidence = grid_evidence(situation),
                .because = because,
                .remedy = fmt::format("Use {} or {} blocks for the same work, or more and shorter blocks.",
-                                     grouped(whole), grouped(whole + situation.wave))};
+                                     grouped(whole), grouped(whole + situation.wave)),
+               .time_ratio = time_without_tail};
 }
 
 std::optional<Claim> uneven_blocks(const Situation& situation) {
@@ -259,7 +276,8 @@ std::optional<Claim> uneven_blocks(const Situation& situation) {
               ? "Divide the same work among more and shorter blocks, or let blocks take pieces from a queue. "
                 "The longest blocks begin first already."
               : "Divide the same work among more and shorter blocks, begin the longest blocks first, or let "
-                "blocks take pieces from a queue."};
+                "blocks take pieces from a queue.",
+      .time_ratio = time_with_more_blocks};
 }
 
 std::optional<Claim> uneven_warps(const Situation& situation) {
@@ -286,7 +304,8 @@ std::optional<Claim> uneven_warps(const Situation& situation) {
                       : ""),
       .remedy =
           "Give the warps of a block equal shares, let them take pieces from a queue of their block, or use "
-          "blocks of fewer warps."};
+          "blocks of fewer warps.",
+      .time_ratio = time_with_more_warps};
 }
 
 std::optional<Claim> overhead(const Situation& situation) {
@@ -343,7 +362,8 @@ std::optional<Claim> overhead(const Situation& situation) {
       .remedy = fmt::format("Give each block more to do: fewer blocks, each with a loop over its share.{}",
                             waits ? ""
                                   : " If sm__cycles_active.max is far above the mean, blocks are uneven, and "
-                                    "more and shorter ones help.")};
+                                    "more and shorter ones help."),
+      .time_ratio = time_with_more_warps};
 }
 
 }  // namespace occbench

@@ -43,6 +43,23 @@ std::string rule_of(const Situation& situation, Limiter limiter) {
   return std::string(to_string(limiter));
 }
 
+double time_of_highest_theory(const Claim& claim, const Situation& situation) {
+  return 1 - most_time_saved(situation.theoretical_pct, reached_pct(*claim.advice),
+                             situation.wave > 0 ? situation.waves() : 0);
+}
+
+double time_without_idle_sms(const Claim& /*claim*/, const Situation& situation) {
+  return situation.may_have_hidden_tail() ? situation.filled_rounds() : situation.share_of_active_time();
+}
+
+/// Why no other theory is expected to save time; empty where it may.
+std::string_view no_time_by_theory(const Situation& situation, const TheoryAdvice& advice) {
+  if (atomics_delay(situation)) return kWaitForAddress;
+  if (situation.facts.library) return "the library chose registers, shared memory and block size together";
+  if (situation.is_partial_wave()) return "the grid does not fill the places that there are";
+  return reached_pct(advice) > advice.theoretical_pct ? "" : "no small change raises theory";
+}
+
 /// What theory loses to a limiter, if that is to be blamed, with the advice that `calc` gives.
 std::optional<Claim> limit_claim(
     const Situation& situation, Limiter limiter,
@@ -54,16 +71,17 @@ std::optional<Claim> limit_claim(
               .evidence = evidence_of({{"theoretical_pct", situation.theoretical_pct},
                                        {"blocks_per_sm", situation.occupancy.blocks_per_sm}}),
               .because = fmt::format("theory is {:.4g} % ({})", situation.theoretical_pct,
-                                     rule_of(situation, limiter))};
+                                     rule_of(situation, limiter)),
+              .time_ratio = time_of_highest_theory};
   for (const Evidence& evidence : evidence_of(asked)) claim.evidence.push_back(evidence);
   if (limiter == Limiter::registers && spills_show(situation)) {
     claim.remedy = "Fewer registers raise theory and spill more; see what spills cost first.";
     claim.no_time = "registers are spilled already, and fewer of them spill more";
     return claim;
   }
-  if (atomics_delay(situation)) claim.no_time = kWaitForAddress;
   claim.advice = advise_on_theory(*situation.facts.limits, {situation.launch, situation.usage});
   claim.remedy = fmt::format("{}", fmt::join(sentences(*claim.advice), " "));
+  claim.no_time = no_time_by_theory(situation, *claim.advice);
   return claim;
 }
 
@@ -123,8 +141,12 @@ constexpr double kIdleLanes = 0.25;
 }  // namespace
 
 std::optional<Claim> register_limit(const Situation& situation) {
-  return limit_claim(situation, Limiter::registers,
-                     {{"registers_per_thread", situation.usage.registers_per_thread}});
+  std::optional<Claim> claim = limit_claim(situation, Limiter::registers,
+                                           {{"registers_per_thread", situation.usage.registers_per_thread}});
+  const std::optional<OtherBuild>& faster = situation.facts.faster;
+  if (claim && faster && faster->registers_per_thread < situation.usage.registers_per_thread)
+    claim->time = measured_with(*faster, faster->variant, situation);
+  return claim;
 }
 
 std::optional<Claim> shared_memory_limit(const Situation& situation) {
@@ -186,6 +208,7 @@ std::optional<Claim> idle_sms(const Situation& situation) {
       .because = because + "; the counter leaves idle SMs out",
       .remedy = tail > 0 ? "Use whole waves of blocks, or more and shorter ones."
                          : "Use enough blocks for all SMs, of equal length, or run another kernel beside it.",
+      .time_ratio = time_without_idle_sms,
       .no_time = atomics_delay(situation) ? std::string(kWaitForAddress) : ""};
 }
 

@@ -170,17 +170,6 @@ TimeSaved none_expected(std::string_view why) {
   return {0, fmt::format("None expected: {}.", why)};
 }
 
-/// Of the time until the last SM ends, the share in which SMs are active, mean over all.
-double share_of_active_time(const Situation& situation) {
-  const auto& elapsed = situation.facts.readings.achieved_elapsed_pct;
-  if (elapsed && situation.achieved_pct && *situation.achieved_pct > 0)
-    return std::min(1.0, *elapsed / *situation.achieved_pct);
-  if (!situation.achieved_pct && situation.facts.prediction && situation.reached_pct > 0)
-    return std::min(1.0, situation.facts.prediction->predicted_elapsed_pct / situation.reached_pct);
-  const double blocks = static_cast<double>(situation.launch.grid_blocks);
-  return blocks > 0 && blocks < situation.facts.sm_count ? blocks / situation.facts.sm_count : 1;
-}
-
 /// Of the launch's time, the share in which any SM is active: the rest is no matter of occupancy. 1 where it is not known.
 double share_of_launch(const Situation& situation) {
   const CounterValues& counters = situation.counters();
@@ -188,36 +177,6 @@ double share_of_launch(const Situation& situation) {
   if (!time_us || !counters.sm_cycles_active_max || !counters.sm_clock_mhz) return 1;
   const double cycles = *time_us * *counters.sm_clock_mhz;
   return cycles > 0 ? std::min(1.0, *counters.sm_cycles_active_max / cycles) : 1;
-}
-
-/// Time with the remedy over time now, if each warp takes as long; empty for what the remedy does not change.
-std::optional<double> time_by_occupancy(const Claim& claim, const Situation& situation) {
-  if (claim.cause == Cause::unexplained || claim.cause == Cause::another_launch) return std::nullopt;
-  const double now = situation.reached_pct;
-  const double elapsed = now * share_of_active_time(situation);
-  if (claim.cause == Cause::idle_sms && situation.may_have_hidden_tail()) return situation.filled_rounds();
-  if (claim.cause == Cause::idle_sms) return now > 0 ? std::optional(elapsed / now) : std::nullopt;
-  switch (claim.part) {
-    case Part::theory:
-      if (!claim.advice || reached_pct(*claim.advice) <= claim.advice->theoretical_pct) return 1;
-      return 1 - most_time_saved(situation.theoretical_pct, reached_pct(*claim.advice),
-                                 situation.wave > 0 ? situation.waves() : 0);
-    case Part::blocks: {
-      const bool is_tail = claim.cause == Cause::tail;
-      if (!is_tail && claim.cause != Cause::small_grid) return elapsed / (now + claim.points);
-      // Points of the grid alone: what else is lost now does not come back with whole waves of the same work.
-      const double ratio = share_of_active_time(situation) * (1 - claim.points / situation.theoretical_pct);
-      if (!is_tail || situation.losses()) return ratio;
-      const double by_waves = situation.filled_rounds();
-      return situation.facts.readings.achieved_elapsed_pct ? std::max(ratio, by_waves) : by_waves;
-    }
-    case Part::warps:
-    case Part::either:
-      return now / (now + claim.points);
-    case Part::beside:
-      break;
-  }
-  return std::nullopt;
 }
 
 /// "At most 0.12 of 0.41 ms per launch, 12 of 41 ms in the run", or a percentage where no time is known.
@@ -248,7 +207,7 @@ std::string condition(const Situation& situation) {
 
 /// What is in use most until the last SM ends, percent. Where many warps could issue, an SM has no use for more of them.
 Evidence busiest_of(const Situation& situation) {
-  const double active = share_of_active_time(situation);
+  const double active = situation.share_of_active_time();
   const Evidence most = most_used(situation, active);
   const double eligible = situation.counters().eligible_warps.value_or(0);
   return eligible >= kManyEligible && 100 * active > most.value ? Evidence{"eligible_warps", 100 * active}
@@ -257,48 +216,24 @@ Evidence busiest_of(const Situation& situation) {
 
 /// The most that following a claim's remedy, with the same work, can save of the launch's time, while SMs are active.
 /// Until a resource is saturated each warp takes as long as now, so that this time falls as occupancy over elapsed cycles
-/// rises; it falls no further than to the time in which the busiest resource that was read would be saturated. Another
-/// build of the same kernel that was measured is better than that bound.
+/// rises; it falls no further than to the time in which the busiest resource that was read would be saturated.
 /// @param claim  fitted to what was measured
 /// @returns nothing for what is not about time
 std::optional<TimeSaved> time_saved(const Claim& claim, const Situation& situation) {
   const LaunchFacts& facts = situation.facts;
-  const bool is_fewer_registers = claim.cause == Cause::register_limit && facts.faster &&
-                                  facts.faster->registers_per_thread < situation.usage.registers_per_thread;
-  if (facts.faster && (claim.cause == Cause::spills || is_fewer_registers)) {
-    return TimeSaved{1 - facts.faster->time_us / *facts.times.time_us,
-                     fmt::format("{} instead of {} ms per launch were measured with {}.",
-                                 ms(facts.faster->time_us), ms(*facts.times.time_us), facts.faster->variant)};
-  }
-  if (claim.cause == Cause::spills && facts.roomier) {
-    const double ratio = facts.roomier->time_us / *facts.times.time_us;
-    return TimeSaved{
-        std::max(0.0, 1 - ratio),
-        fmt::format("{}{} instead of {} ms per launch were measured with {} registers ({}).",
-                    ratio < 1 ? "" : "None: ", ms(facts.roomier->time_us), ms(*facts.times.time_us),
-                    facts.roomier->registers_per_thread, facts.roomier->variant)};
-  }
-  // Its remedy changes how long warps take, which no counter of this build tells.
-  if (claim.cause == Cause::spills) return TimeSaved{0, "Not known: compare with a build of more registers."};
-  if (claim.cause == Cause::atomics)
-    return TimeSaved{0, fmt::format("Not known: compare with sums in a block first; {}.", kWaitForAddress)};
-  const std::optional<double> by_occupancy = time_by_occupancy(claim, situation);
-  if (!by_occupancy) return std::nullopt;
-  if (!claim.no_time.empty()) return none_expected(claim.no_time);
+  if (claim.time) return claim.time;
+  if (!claim.time_ratio) return std::nullopt;
   if (facts.library && !facts.library->no_time.empty()) return none_expected(facts.library->no_time);
-  if (facts.library && claim.part == Part::theory)
-    return none_expected("the library chose registers, shared memory and block size together");
+  if (!claim.no_time.empty()) return none_expected(claim.no_time);
   if (facts.program.streams.find('+') != std::string::npos) {
     return none_expected(
         fmt::format("launches run in several streams ({}), where others may fill what this one leaves empty",
                     facts.program.streams));
   }
-  if (claim.part == Part::theory && situation.is_partial_wave())
-    return none_expected("the grid does not fill the places that there are");
-  if (claim.part == Part::theory && *by_occupancy >= 1) return none_expected("no small change raises theory");
+  const double by_occupancy = claim.time_ratio(claim, situation);
   const Evidence busiest = busiest_of(situation);
-  const double share = (1 - std::max(*by_occupancy, busiest.value / 100)) * share_of_launch(situation);
-  const bool is_busy = busiest.value / 100 > *by_occupancy;
+  const double share = (1 - std::max(by_occupancy, busiest.value / 100)) * share_of_launch(situation);
+  const bool is_busy = busiest.value / 100 > by_occupancy;
   const Evidence unscaled = most_used(situation);
   const bool is_scaled = busiest.column != unscaled.column || busiest.value < kNearlyAll * unscaled.value;
   const std::string use =
@@ -309,13 +244,6 @@ std::optional<TimeSaved> time_saved(const Claim& claim, const Situation& situati
   if (share < kLeastShare) return none_expected(is_busy ? use : "it is less than 1 % of the time");
   return TimeSaved{share, fmt::format("{}{}{}.", most_text(share, situation), is_busy ? ", since " + use : "",
                                       condition(situation))};
-}
-
-/// Of a cause whose remedy changes how long warps take, too.
-std::string beside_occupancy(Cause cause) {
-  return cause == Cause::memory_contention || cause == Cause::issue_contention
-             ? " This is by occupancy alone: less work for what is contended for can save more."
-             : "";
 }
 
 std::string points_text(double points) {
@@ -350,7 +278,7 @@ Finding finding_of(const Claim& claim, const Situation& situation) {
                   .remedy = claim.remedy,
                   .advice = claim.advice,
                   .time = time_saved(claim, situation)};
-  if (finding.time) finding.time->sentence += beside_occupancy(claim.cause);
+  if (finding.time) finding.time->sentence += claim.beside_time;
   if (const KernelLibrary* library = situation.facts.library; library && advises_the_author(claim.cause)) {
     finding.remedy = fmt::format("This kernel belongs to {}: its caller can {}.", library->name,
                                  library->caller_can_change);
@@ -424,6 +352,14 @@ std::string_view to_string(FindingList list) {
 std::string_view to_string(Confidence confidence) {
   static constexpr std::string_view kWords[] = {"measured", "simulated", "inferred"};
   return kWords[static_cast<std::size_t>(confidence)];
+}
+
+TimeSaved measured_with(const OtherBuild& build, std::string_view called, const Situation& situation) {
+  const double now_us = *situation.facts.times.time_us;
+  const double saved = 1 - build.time_us / now_us;
+  return {std::max(0.0, saved),
+          fmt::format("{}{} instead of {} ms per launch were measured with {}.",
+                      saved > 0 ? "" : "None: ", ms(build.time_us), ms(now_us), called)};
 }
 
 std::vector<Evidence> evidence_of(

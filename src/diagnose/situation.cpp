@@ -22,8 +22,12 @@ double pct_by_grid(const Situation& situation) {
 
 /// Of a launch's time, at most which another build takes that is called faster.
 constexpr double kFaster = 0.95;
-/// Useful work of two launches that is alike, relative.
+/// Useful work of two launches that is alike, relative, and their time.
 constexpr double kAlike = 0.01;
+
+bool are_alike(double one, double two) {
+  return std::abs(two / one - 1) < kAlike;
+}
 
 bool says_how_fast(const CaseRecord& record) {
   return record.launch && record.compiled && record.compiled->spill_bytes && record.times.time_us &&
@@ -37,11 +41,12 @@ bool is_same_launch(const CaseRecord& record, const CaseRecord& other) {
          record.launch == other.launch && record.provenance.gpu_uuid == other.provenance.gpu_uuid;
 }
 
-/// Whether parameters label the variant, as the launch bounds that it was compiled with: it has no others in this launch.
+/// Whether parameters only label the variant, as the launch bounds that it was compiled with: with others it takes as long.
 bool label_variant(const CaseRecord& record, std::span<const CaseRecord> records) {
   return std::ranges::none_of(records, [&](const CaseRecord& other) {
     return other.identity.variant == record.identity.variant &&
-           other.identity.parameters != record.identity.parameters && is_same_launch(record, other);
+           other.identity.parameters != record.identity.parameters && is_same_launch(record, other) &&
+           !(other.times.time_us && are_alike(*record.times.time_us, *other.times.time_us));
   });
 }
 
@@ -51,7 +56,7 @@ bool is_another_build(const CaseRecord& record, const CaseRecord& other,
   if (!is_same_launch(record, other) || record.times.throughput_unit != other.times.throughput_unit)
     return false;
   const auto amount = [](const Times& times) { return *times.throughput * *times.time_us; };
-  return std::abs(amount(other.times) / amount(record.times) - 1) < kAlike &&
+  return are_alike(amount(record.times), amount(other.times)) &&
          record.compiled->spill_bytes != other.compiled->spill_bytes &&
          record.compiled->usage.registers_per_thread != other.compiled->usage.registers_per_thread &&
          (record.identity.parameters == other.identity.parameters ||
@@ -80,6 +85,15 @@ bool Situation::may_have_hidden_tail() const {
 
 double Situation::filled_rounds() const {
   return waves() / std::ceil(waves());
+}
+
+double Situation::share_of_active_time() const {
+  const auto& elapsed = facts.readings.achieved_elapsed_pct;
+  if (elapsed && achieved_pct && *achieved_pct > 0) return std::min(1.0, *elapsed / *achieved_pct);
+  if (!achieved_pct && facts.prediction && reached_pct > 0)
+    return std::min(1.0, facts.prediction->predicted_elapsed_pct / reached_pct);
+  const double blocks = static_cast<double>(launch.grid_blocks);
+  return blocks > 0 && blocks < facts.sm_count ? blocks / facts.sm_count : 1;
 }
 
 double Situation::blocks_of_busy_sm() const {
@@ -117,6 +131,14 @@ MeasuredParts measured_parts(double theoretical_pct, double achieved_pct, double
                              int warps_per_block, int warps_per_sm) {
   const double filled_pct = 100 * resident_blocks * warps_per_block / warps_per_sm;
   return {theoretical_pct - filled_pct, filled_pct - achieved_pct};
+}
+
+double time_with_more_blocks(const Claim& claim, const Situation& situation) {
+  return situation.share_of_active_time() * time_with_more_warps(claim, situation);
+}
+
+double time_with_more_warps(const Claim& claim, const Situation& situation) {
+  return situation.reached_pct / (situation.reached_pct + claim.points);
 }
 
 std::optional<Situation> situation_of(const LaunchFacts& facts) {

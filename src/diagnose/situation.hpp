@@ -63,7 +63,7 @@ LaunchFacts facts_of(const CaseRecord& record, const Limits* limits);
 
 /// The fastest other build of a record's kernel among `records`, where it takes at most 0.95 of the time. Builds are
 /// known to be of one kernel by equal experiment, kernel, work, launch and useful work per launch, and by registers and
-/// spilled bytes that differ. Parameters are equal, or label the variant: neither has others in this launch.
+/// spilled bytes that differ. Parameters are equal, or only label the variants: with others each takes as long.
 std::optional<OtherBuild> faster_build_of(const CaseRecord& record, std::span<const CaseRecord> records);
 /// Likewise of those that have more registers, whatever time they take.
 std::optional<OtherBuild> roomier_build_of(const CaseRecord& record, std::span<const CaseRecord> records);
@@ -126,6 +126,8 @@ struct Situation {
   }
   /// Of the time of whole rounds of equal blocks, the share that their waves fill.
   double filled_rounds() const;
+  /// Of the time until the last SM ends, the share in which SMs are active, mean over all.
+  double share_of_active_time() const;
   /// Blocks on an SM that has any, mean, where the grid has fewer than a wave.
   double blocks_of_busy_sm() const;
   /// Occupancy of such a grid, percent.
@@ -165,8 +167,20 @@ struct Claim {
   std::string because{};                 ///< the reason, a clause without a full stop
   std::string remedy{};                  ///< sentences
   std::optional<TheoryAdvice> advice{};  ///< of a limit: what the remedy consists of
+  /// Time with the remedy over time now, if each warp takes as long: of a claim that was fitted to what was measured;
+  /// nullptr = occupancy does not tell.
+  double (*time_ratio)(const Claim&, const Situation&) = nullptr;
   std::string no_time{};  ///< why the remedy, or more occupancy, is not expected to save time; empty = it may
+  std::optional<TimeSaved> time{};  ///< what it saves where occupancy does not tell: measured, or not known
+  std::string beside_time{};        ///< a sentence after what it saves, with a space before
 };
+
+/// `time_ratio` where the remedy fills places without a block.
+double time_with_more_blocks(const Claim& claim, const Situation& situation);
+/// Likewise where it keeps the warps of resident blocks.
+double time_with_more_warps(const Claim& claim, const Situation& situation);
+/// What another build of the kernel was measured to save, or that it does not. @param called  how the build is named
+TimeSaved measured_with(const OtherBuild& build, std::string_view called, const Situation& situation);
 
 /// From this use of its peak on, percent, a resource is saturated.
 inline constexpr double kSaturatedPct = 80;

@@ -39,7 +39,8 @@ constexpr KernelLibrary kPytorch{
     "PyTorch",
     "give it larger tensors, use fused or foreach forms of the call, or torch.compile, which fuses kernels"};
 constexpr KernelLibrary kInductor{"torch.compile",
-                                  "compile with mode=max-autotune, or give it larger tensors"};
+                                  "compile with mode=max-autotune, which times other BLOCK sizes, num_warps "
+                                  "and num_stages, or give it larger tensors"};
 constexpr KernelLibrary kCupy{"CuPy", "fuse calls (cupy.fuse, ElementwiseKernel), or give it larger arrays"};
 constexpr KernelLibrary kXla{"XLA", "change shapes, or what is compiled together in one jit"};
 /// What it launches while it times kernels to choose among them: one that spins until they are launched, and what fills and checks
@@ -96,6 +97,8 @@ constexpr LibraryPattern kPatterns[] = {
     {"triton_red_", "", &kInductor},
     {"triton_per_", "", &kInductor},
     {"triton_tem_", "", &kInductor},
+    {"triton_for_fused_", "", &kInductor},
+    {"triton_spl_fused_", "", &kInductor},
     {"cub::", "", &kCub},
     {"thrust::", "", &kCub},
     {"cupy_", "", &kCupy},

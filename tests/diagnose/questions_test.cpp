@@ -480,6 +480,17 @@ TEST(TimeSaved, OfSpillsIsNoneWhereBuildsOfMoreRegistersAreNoFaster) {
   EXPECT_THAT(the(diagnose(facts), Cause::spills).remedy, HasSubstr("Allow more than 128 registers"));
 }
 
+TEST(TimeSaved, IsBroughtByTheClaimOfItsCause) {
+  LaunchFacts facts = with_tail();
+  facts.compiled->usage.local_bytes_per_thread = 64;
+  facts.readings.counters.local_sectors = 1e9;
+  const Situation situation = situation_of(facts).value();
+  EXPECT_EQ(spills(situation)->time->sentence, "Not known: compare with a build of more registers.");
+  const Claim last_wave = tail(situation).value();
+  EXPECT_NEAR(last_wave.time_ratio(last_wave, situation), 1.25 / 2, 0.001);
+  EXPECT_FALSE(Claim().time_ratio) << "of what no cause explains occupancy tells no time";
+}
+
 TEST(TimeSaved, EndsWhereTheBusiestResourceWouldBeSaturated) {
   LaunchFacts facts = with_tail();
   facts.readings.counters.dram_busy_pct = 75;

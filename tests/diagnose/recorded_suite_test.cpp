@@ -250,6 +250,22 @@ TEST(RecordedSuite, ASpilledRowNamesTheBuildOfItsKernelThatIsFaster) {
     ASSERT_TRUE(faster_build_of(*few, records)) << "another number of minimum blocks is another parameter";
     EXPECT_EQ(faster_build_of(*few, records)->variant, "min_blocks_2");
     EXPECT_EQ(roomier_build_of(*few, records)->registers_per_thread, 128);
+    // One build answers for two numbers of minimum blocks, and takes as long.
+    int labelled_twice = 0;
+    for (const CaseRecord& record : records) {
+      if (record.identity.experiment != "launch_bounds" || record.identity.variant != "cap_32") continue;
+      ++labelled_twice;
+      LaunchFacts facts = facts_of(record);
+      facts.faster = faster_build_of(record, records);
+      ASSERT_TRUE(facts.faster) << suite << ": " << full_name(record.identity);
+      const auto findings = diagnose(facts);
+      const auto spilled = std::ranges::find(findings, Cause::spills, &Finding::cause);
+      ASSERT_NE(spilled, findings.end());
+      EXPECT_THAT(spilled->time->sentence,
+                  testing::EndsWith("were measured with " + facts.faster->variant + "."));
+      EXPECT_EQ(facts.faster->registers_per_thread, 128);
+    }
+    EXPECT_EQ(labelled_twice, 2);
   }
 }
 
@@ -260,10 +276,13 @@ TEST(RecordedSuite, ARowOfOtherParametersIsNoOtherBuildWhereAVariantHasSeveral) 
   });
   ASSERT_EQ(records.size(), 2U);
   EXPECT_TRUE(faster_build_of(records[1], records));
-  // As if both variants had been measured with two inputs.
+  // As if both variants had been measured with two inputs, one of which takes twice the time.
   for (const std::size_t row : {0, 1}) {
-    CaseRecord& other = records.emplace_back(records[row]);
+    CaseRecord other = records[row];
     for (auto& [name, value] : other.identity.parameters) value = "another";
+    *other.times.time_us *= 2;
+    *other.times.throughput /= 2;
+    records.push_back(std::move(other));
   }
   EXPECT_FALSE(faster_build_of(records[1], records));
   EXPECT_TRUE(faster_build_of(records[3], records)) << "of the same input";

@@ -232,6 +232,17 @@ TEST(KernelLibrary, OfCompilersIsKnownByNamesWithoutParameters) {
   EXPECT_EQ(name_of("sinc_vectorized16_kernel"), "PyTorch");
 }
 
+TEST(KernelLibrary, TellsWhoeverCompilesToTritonOfBlocksAndWarps) {
+  for (const char* kernel : {"triton_poi_fused_add_0", "triton_red_fused_sum_1", "triton_per_fused_mean_2",
+                             "triton_tem_fused_mm_3", "triton_for_fused_4", "triton_spl_fused_cumsum_5"}) {
+    EXPECT_EQ(name_of(kernel), "torch.compile") << kernel;
+    EXPECT_THAT(std::string(library_of(kernel)->caller_can_change),
+                AllOf(HasSubstr("num_warps"), HasSubstr("num_stages"), HasSubstr("BLOCK")))
+        << kernel;
+  }
+  for (const char* own : {"product", "triton_for_loops", "triton_kernel"}) EXPECT_EQ(name_of(own), "") << own;
+}
+
 TEST(KernelLibrary, KnowsWhatXlaLaunchesOnlyToTune) {
   const auto waits = [](std::string_view kernel) { return !library_of(kernel)->no_time.empty(); };
   EXPECT_TRUE(

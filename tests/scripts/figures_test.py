@@ -10,7 +10,7 @@ import made_up
 import polars as pl
 from occbench_tools import WrongInput, experiments, figures
 from occbench_tools.dataset import Results, read_text
-from occbench_tools.figures import programs, timelines, traces
+from occbench_tools.figures import advice, programs, timelines, traces
 from occbench_tools.figures.accuracy import predicted
 from occbench_tools.figures.command import blocks, texts, written
 from occbench_tools.keep_timelines import keep
@@ -163,6 +163,22 @@ class Advice(unittest.TestCase):
         self.assertIn("| None expected: issue_active_pct is 100 % | -10.0 % |", throughput)
         self.assertIn("In 2 of 2 pairs no more was saved than was said", text)
         self.assertIn("Where none was expected, -10.0 to -10.0 % was.", text)
+
+    def test_of_grid_and_block_size_counts_rounds_of_blocks_once(self):
+        # 1.25 waves at 75 % take two rounds, and 0.94 waves at 100 % one. The limit alone saves half, by rounds.
+        asked = {
+            "case": "asked",
+            "parameters": "question=waves;launch=asked",
+            "block_threads": 768,
+            "theoretical_pct": 75,
+        }
+        losses = {"list": "losses", "time": "At most 37.5 % of it.", "time_saved_at_most_pct": 37.5}
+        limit = {"list": "limits", "time": "At most 50 % of it.", "time_saved_at_most_pct": 50}
+        pair = {"asked": asked, "advised": {"block_threads": 1024, "theoretical_pct": 100}}
+        said = advice.said_of(pair, {"asked": [limit, losses]})
+        self.assertEqual(said, 100 - 62.5 * 0.75)
+        saturated = limit | {"time": "None expected: issue_active_pct is 100 %.", "time_saved_at_most_pct": 0}
+        self.assertEqual(advice.said_of(pair, {"asked": [saturated, losses]}), 37.5)
 
     def test_that_saves_more_than_was_said_is_counted(self):
         self.assertIn("In 0 of 1 pairs no more was saved than was said", printed(pair("latency", 40)))

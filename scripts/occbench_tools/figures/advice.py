@@ -55,16 +55,17 @@ def said_pct(findings: list[dict], kind: str) -> float | None:
 
 
 def said_of(pair: Pair, findings: dict[str, list[dict]]) -> float | None:
-    """What was said of the asked launch. Where grid and block size change, the remedies of a loss and of a limit do both."""
+    """What was said of the asked launch. Where theory changes too, the bound of its losses has the rounds of blocks, and that of the
+    limit adds theory alone."""
     asked, advised = pair["asked"], pair["advised"]
     of_asked = findings[asked["case"]]
+    limit = said_pct(of_asked, "limits")
     if parameter_of(asked, "change"):
-        return said_pct(of_asked, "limits")
+        return limit
     said = said_pct(of_asked, "losses")
-    limit = said_pct(of_asked, "limits") or 0
-    if said is None or asked["block_threads"] == advised["block_threads"]:
+    if said is None or not limit:
         return said
-    return 100 * (1 - (1 - said / 100) * (1 - limit / 100))
+    return 100 - (100 - said) * asked["theoretical_pct"] / advised["theoretical_pct"]
 
 
 def grids(pair: Pair, findings: dict[str, list[dict]]) -> dict[str, str]:
