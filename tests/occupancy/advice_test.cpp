@@ -546,6 +546,8 @@ TEST(Gpus, ThatShareWordsOfTheirNamesAreAllNamed) {
   EXPECT_EQ(keys_of("6000"), "quadro-rtx-6000 rtx-6000-ada");
   EXPECT_EQ(keys_of("titan"), "gtx-titan gtx-titan-x titan-x-pascal titan-xp titan-v titan-rtx");
   EXPECT_EQ(keys_of("titan x"), "gtx-titan-x titan-x-pascal");
+  for (const char* name : {"gtx-1060", "1060", "GeForce GTX 1060"})
+    EXPECT_THAT(why_not(name), HasSubstr("may be gtx-1060-3gb (9 SMs), gtx-1060-6gb (10 SMs)")) << name;
   EXPECT_EQ(keys_of("jetson orin"),
             "jetson-orin-nano-8gb jetson-orin-nx-16gb jetson-agx-orin-32gb jetson-agx-orin-64gb");
   EXPECT_EQ(keys_of("1080"), "gtx-1080") << "and not the Ti, whose name goes on";
