@@ -214,6 +214,21 @@ TEST(Calc, RegistersThatAreNotGivenDoNotLimitAndTheAnswerSaysSo) {
   EXPECT_TRUE(json::parse(given.out)["assumed"].is_null());
 }
 
+// By hand: a block of 256 threads on each SM may have all 65,536 registers, and eight of them 8,192 each.
+TEST(Calc, WithoutRegistersSaysWithHowManyAGridIsStillResidentAtOnce) {
+  const auto said = [](const std::string& launch) {
+    return printed("calc --gpu h100-sxm5-80gb --block-size 256 " + launch);
+  };
+  const std::string holds = " blocks is resident at once, as a cooperative launch needs, with up to ";
+  EXPECT_THAT(said("--grid 132"), HasSubstr("A grid of 132" + holds + "255 registers per thread."));
+  EXPECT_THAT(said("--grid 133"), HasSubstr("A grid of 133" + holds + "128 registers per thread."));
+  EXPECT_THAT(said(""), HasSubstr("A grid of 1056" + holds + "32 registers per thread."));
+  EXPECT_THAT(said("--grid 5000"), HasSubstr("A grid of 1056" + holds + "32 registers per thread."));
+  // Of the 928 blocks that GPCs hold in clusters of 16.
+  EXPECT_THAT(said("--cluster 16"), HasSubstr("A grid of 928" + holds + "32 registers per thread."));
+  EXPECT_THAT(said("--registers 32"), Not(HasSubstr("as a cooperative launch needs")));
+}
+
 TEST(Calc, SaysWhereAKernelMustOptInToSharedMemory) {
   const auto opt_in = [](const char* capability, const char* bytes) {
     const Outcome outcome = run_command(
