@@ -399,6 +399,19 @@ double waves_of(const Question& question) {
   return waves(launch.grid_blocks, full_wave_of(question, occupancy)).value_or(0);
 }
 
+std::string why_no_waves(const Question& question) {
+  const auto& [launch, usage] = question.configuration;
+  const Occupancy occupancy = theoretical_occupancy(*question.limits, launch, usage);
+  if (occupancy.blocks_per_sm == 0 || launch.grid_blocks == 0 || !question.sm_count ||
+      !is_wave_uncertain(question))
+    return "";
+  const auto least = waves(launch.grid_blocks, full_wave_of(question, occupancy));
+  return fmt::format(
+      "{}: clusters may leave SMs of a GPC free, and the GPCs are not known; for one launch --gpc-sms gives "
+      "them",
+      least ? "at least " + waves_text(*least, 4) : "waves");
+}
+
 /// How much less time an occupancy takes at most, in a sentence.
 std::string time_sentence(double now_pct, double pct, double waves) {
   if (waves > 0 && waves <= 1)

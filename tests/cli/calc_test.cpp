@@ -419,6 +419,28 @@ TEST(CalcBatch, AnswersARowForEachGpuThatIsNamed) {
               HasSubstr("has the column compute_capability: leave out --gpu and --cc"));
 }
 
+// As one launch: 928 blocks in clusters of 16 on an H100.
+TEST(CalcBatch, OfClustersHasTheWavesWhereGpcsAreKnownAndElseSaysWhyNot) {
+  const std::string head =
+      "compute_capability,sm_count,block_threads,registers_per_thread,grid_blocks,cluster_blocks";
+  const Outcome outcome = calc_batch(head +
+                                         ",gpu\n9.0,132,256,20,1856,16,NVIDIA H100 80GB "
+                                         "HBM3\n9.0,132,256,20,1856,16,\n9.0,132,256,20,1856,1,\n",
+                                     "csv");
+  const CsvTable table = parse_csv(printed(outcome), "answers");
+  EXPECT_EQ(table_cell(table, 0, "waves"), "2");
+  EXPECT_EQ(table_cell(table, 0, "gpcs_by"), "h100");
+  EXPECT_EQ(table_cell(table, 0, "note"), "");
+  EXPECT_EQ(table_cell(table, 1, "waves"), "");
+  EXPECT_THAT(table_cell(table, 1, "note"),
+              AllOf(StartsWith("at least 1.758 waves: "), HasSubstr("--gpc-sms")));
+  EXPECT_EQ(table_cell(table, 2, "note"), "");
+  const TemporaryFile file("block_threads,registers_per_thread,grid_blocks,cluster_blocks\n256,20,1856,16\n");
+  const json rows =
+      json::parse(printed({"calc", "--batch", file.name(), "--gpu", "h100-sxm5-80gb", "--format", "json"}));
+  EXPECT_EQ(rows[0]["waves"], 2.0);
+}
+
 TEST(CalcBatch, RefusesAColumnThatItDoesNotKnowWithTheNearestName) {
   const auto refusal = [](const std::string& column) {
     const Outcome outcome = calc_batch(
