@@ -38,10 +38,9 @@ struct Placed {
 
 /// "sm_90a" of "libexample.12.sm_90a.cubin"
 std::string architecture_of(const std::string& cubin_name) {
-  constexpr std::string_view kEnding = ".cubin";
   const std::size_t begin = cubin_name.rfind(".sm_");
-  if (begin == std::string::npos || !cubin_name.ends_with(kEnding)) return "";
-  return cubin_name.substr(begin + 1, cubin_name.size() - kEnding.size() - begin - 1);
+  if (begin == std::string::npos) return "";
+  return cubin_name.substr(begin + 1, cubin_name.rfind('.') - begin - 1);
 }
 
 /// Its number: 9.0 of "sm_90a".
@@ -49,12 +48,13 @@ ComputeCapability capability_of(std::string_view architecture) {
   return parse_compute_capability(architecture.substr(0, architecture.find_last_of("0123456789") + 1));
 }
 
-std::vector<std::string> cubin_names(const Cuobjdump& cuobjdump, const fs::path& file) {
+/// The names of the cubins (option -lelf) or of the PTX (-lptx) in a file.
+std::vector<std::string> listed(const Cuobjdump& cuobjdump, const char* option, const fs::path& file) {
   std::vector<std::string> names;
-  cuobjdump.run({"-lelf"}, file, [&](std::string_view line) {
-    // "ELF file    1: libexample.1.sm_90.cubin"
+  cuobjdump.run({option}, file, [&](std::string_view line) {
+    // "ELF file    1: libexample.1.sm_90.cubin", "PTX file    1: libexample.1.sm_90.ptx"
     if (const std::size_t colon = line.find(": ");
-        line.starts_with("ELF file") && colon != std::string_view::npos)
+        (line.starts_with("ELF file") || line.starts_with("PTX file")) && colon != std::string_view::npos)
       names.emplace_back(line.substr(colon + 2));
   });
   return names;
@@ -123,8 +123,26 @@ bool is_of_architecture(const DeviceKernel& kernel, const std::string& wanted) {
                                            kernel.compute_capability == parse_compute_capability(wanted));
 }
 
+/// What PTX of a file the driver compiles for a GPU; empty where there is none.
+std::string ptx_for(ComputeCapability gpu, std::span<const std::string> ptx_names) {
+  std::vector<std::string> architectures;
+  for (const std::string& name : ptx_names) {
+    const std::string architecture = architecture_of(name);
+    const bool is_compiled = !architecture.ends_with('a') && capability_of(architecture) <= gpu;
+    const std::string virtual_one = "compute_" + architecture.substr(architecture.find('_') + 1);
+    if (is_compiled && std::ranges::find(architectures, virtual_one) == architectures.end())
+      architectures.push_back(virtual_one);
+  }
+  if (architectures.empty()) return "";
+  return fmt::format(
+      " and PTX for {}, which the driver compiles there; its registers may differ: build with nvcc "
+      "-arch=sm_{}{}",
+      fmt::join(architectures, ", "), gpu.major, gpu.minor);
+}
+
+/// @param ptx_names  lists the PTX of the file
 std::vector<Placed> selected(std::vector<Placed> kernels, const CodeSelection& selection,
-                             const fs::path& file) {
+                             const fs::path& file, const auto& ptx_names) {
   std::string code = fmt::format("there is code for {}", fmt::join(architectures_of(kernels), ", "));
   const auto require_some = [&](const std::string& reason) {
     if (kernels.empty()) throw InputError("{}: {}; {}", file.string(), reason, code);
@@ -142,6 +160,7 @@ std::vector<Placed> selected(std::vector<Placed> kernels, const CodeSelection& s
   }
   if (selection.runs_on) {
     keep_code_that_runs_on(kernels, *selection.runs_on);
+    if (kernels.empty()) code += ptx_for(*selection.runs_on, ptx_names());
     require_some(fmt::format("no machine code runs on compute capability {}", to_string(*selection.runs_on)));
   }
   return kernels;
@@ -324,7 +343,7 @@ std::vector<DeviceKernel> read_device_code(const fs::path& named, const CodeSele
   const fs::path& file = plain.file();
   const Cuobjdump cuobjdump;
   // Each walks through the whole file, which takes seconds where it is large.
-  auto names_to_come = std::async(std::launch::async, [&] { return cubin_names(cuobjdump, file); });
+  auto names_to_come = std::async(std::launch::async, [&] { return listed(cuobjdump, "-lelf", file); });
   const ResourceListing listing = resources(cuobjdump, file);
   const std::vector<std::string> names = names_to_come.get();
   std::vector<Placed> kernels = all_kernels(listing, names, named);
@@ -334,7 +353,7 @@ std::vector<DeviceKernel> read_device_code(const fs::path& named, const CodeSele
         "build for an architecture, as with nvcc -arch=sm_90",
         named.string());
   }
-  kernels = selected(std::move(kernels), selection, named);
+  kernels = selected(std::move(kernels), selection, named, [&] { return listed(cuobjdump, "-lptx", file); });
   CubinReading(cuobjdump, file, names, remarks).read(kernels, selection.most_disassembled);
   std::vector<DeviceKernel> found;
   for (Placed& placed : kernels) found.push_back(std::move(placed.kernel));

@@ -323,6 +323,7 @@ Action declare_calc(CLI::App& parser) {
   declare_sources(parser, *options);
   add_format(parser, options->format, {"table", "csv", "json"},
              "table, csv or json; without it, --batch gives CSV unless it ranks");
+  parser.footer("A launch that no SM can hold is an answer, `cannot launch`: exit status 0.");
   return [options, &parser](Console& console) {
     ExitStatus status = ExitStatus::done;
     fmt::print(console.out, "{}", answer(*options, parser, console, status));

@@ -262,16 +262,31 @@ Json limits_json(const Limits& limits, AnswerFormat format) {
   return object;
 }
 
-/// At most so many registers a thread leave a step its blocks.
-int most_registers(const Question& question, const Step& step) {
-  const Configuration changed = with(step.change.axis, step.change.to, question.configuration);
-  int registers = question.limits->max_registers_per_thread;
-  const auto blocks = [&] {
-    return theoretical_occupancy(*question.limits, changed.launch, {.registers_per_thread = registers})
-        .block_limits.registers;
-  };
-  while (registers > 1 && blocks() < step.blocks_per_sm) --registers;
+/// The most registers a thread with which a launch's occupancy is enough.
+int most_registers(const Question& question, Configuration launched, const auto& is_enough) {
+  int& registers = launched.usage.registers_per_thread;
+  registers = question.limits->max_registers_per_thread;
+  while (registers > 1 &&
+         !is_enough(theoretical_occupancy(*question.limits, launched.launch, launched.usage)))
+    --registers;
   return registers;
+}
+
+/// With how many registers a grid still is resident at once; empty where that is not known.
+std::string most_registers_at_once(const Question& question) {
+  const auto& [launch, usage] = question.configuration;
+  const Occupancy occupancy = theoretical_occupancy(*question.limits, launch, usage);
+  if (question.registers_given || !question.sm_count || occupancy.blocks_per_sm == 0 ||
+      is_wave_uncertain(question))
+    return "";
+  const std::int64_t wave = full_wave_of(question, occupancy);
+  const std::int64_t blocks = launch.grid_blocks > 0 ? std::min(launch.grid_blocks, wave) : wave;
+  return fmt::format(
+      "A grid of {} blocks is resident at once, as a cooperative launch needs, with up to {} registers per "
+      "thread.",
+      blocks, most_registers(question, question.configuration, [&](const Occupancy& of) {
+        return full_wave_of(question, of) >= blocks;
+      }));
 }
 
 }  // namespace
@@ -384,6 +399,19 @@ double waves_of(const Question& question) {
   return waves(launch.grid_blocks, full_wave_of(question, occupancy)).value_or(0);
 }
 
+std::string why_no_waves(const Question& question) {
+  const auto& [launch, usage] = question.configuration;
+  const Occupancy occupancy = theoretical_occupancy(*question.limits, launch, usage);
+  if (occupancy.blocks_per_sm == 0 || launch.grid_blocks == 0 || !question.sm_count ||
+      !is_wave_uncertain(question))
+    return "";
+  const auto least = waves(launch.grid_blocks, full_wave_of(question, occupancy));
+  return fmt::format(
+      "{}: clusters may leave SMs of a GPC free, and the GPCs are not known; for one launch --gpc-sms gives "
+      "them",
+      least ? "at least " + waves_text(*least, 4) : "waves");
+}
+
 /// How much less time an occupancy takes at most, in a sentence.
 std::string time_sentence(double now_pct, double pct, double waves) {
   if (waves > 0 && waves <= 1)
@@ -399,13 +427,18 @@ std::vector<std::string> what_to_do(const Question& question, const TheoryAdvice
   const Step* const step = !advice.highest.empty() ? &advice.highest.front()
                            : advice.beyond         ? &*advice.beyond
                                                    : nullptr;
-  if (step == nullptr || advice.theoretical_pct == 0) return all;
-  if (!question.registers_given)
-    all.push_back(fmt::format(
-        "The first of these holds up to {} registers per thread; --registers says what holds with more.",
-        most_registers(question, *step)));
-  const double pct = advice.tied ? reached_pct(advice) : step->theoretical_pct;
-  all.push_back(time_sentence(advice.theoretical_pct, pct, waves_of(question)));
+  if (step != nullptr && advice.theoretical_pct > 0) {
+    const Change& change = step->change;
+    if (!question.registers_given)
+      all.push_back(fmt::format(
+          "The first of these holds up to {} registers per thread; --registers says what holds with more.",
+          most_registers(question, with(change.axis, change.to, question.configuration),
+                         [&](const Occupancy& of) { return of.blocks_per_sm >= step->blocks_per_sm; })));
+    const double pct = advice.tied ? reached_pct(advice) : step->theoretical_pct;
+    all.push_back(time_sentence(advice.theoretical_pct, pct, waves_of(question)));
+  }
+  if (std::string at_once = most_registers_at_once(question); !at_once.empty())
+    all.push_back(std::move(at_once));
   return all;
 }
 

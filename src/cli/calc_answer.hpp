@@ -71,6 +71,9 @@ inline std::string flat_text(std::span<const Json> objects, AnswerFormat format)
   return format == AnswerFormat::csv ? flat_csv(objects) : flat_json(objects);
 }
 
+/// Why waves are not known of a grid of clusters on known SMs; empty where they are, or nothing was asked of them.
+std::string why_no_waves(const Question& question);
+
 /// question_json() with answer_json().
 Json answered_json(const Question& question);
 

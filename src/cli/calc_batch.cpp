@@ -18,6 +18,7 @@
 #include "record/csv.hpp"
 #include "record/json.hpp"
 #include "record/kernel_name.hpp"
+#include "record/replay.hpp"
 
 namespace occbench {
 namespace {
@@ -25,7 +26,7 @@ namespace {
 constexpr auto kNeeded = std::to_array<std::string_view>({"compute_capability", "block_threads"});
 constexpr auto kOptional = std::to_array<std::string_view>(
     {"registers_per_thread", "static_shared_bytes", "dynamic_shared_bytes", "carveout_pct", "barriers",
-     "cluster_blocks", "grid_blocks", "sm_count"});
+     "cluster_blocks", "grid_blocks", "sm_count", "gpu"});
 /// What names and describes a row.
 constexpr auto kDescribing = std::to_array<std::string_view>({"case", "kernel", "parameters", "note"});
 
@@ -50,12 +51,13 @@ Question question_of(const Row& row) {
   const bool registers_given = !cell_text(asked, *find_column("registers_per_thread")).empty();
   if (!registers_given) set_cell(asked, *find_column("registers_per_thread"), "0");
   const CaseRecord record = case_record(asked);
-  const Question question{&limits_of(record.provenance.compute_capability.value()),
-                          {record.launch.value(), record.compiled.value().usage},
-                          record.provenance.sm_count,
-                          {},
-                          {},
-                          registers_given};
+  Question question{&limits_of(record.provenance.compute_capability.value()),
+                    {record.launch.value(), record.compiled.value().usage},
+                    record.provenance.sm_count,
+                    {},
+                    {},
+                    registers_given};
+  if (question.sm_count) use_known_gpcs(question, identity_of(record.provenance));
   check_question(question);
   return question;
 }
@@ -64,17 +66,19 @@ Json answers_of_any() {
   return answer_json({&all_limits().back(), {{.block_threads = 32}, {}}, std::nullopt, {}});
 }
 
-// As CSV what was asked is written as it was read. `refused` gets why there is no answer.
+// As CSV what was asked is written as it was read. `refused` gets why there is no answer, `note` that or why one is not whole.
 Json answered(const CsvTable& table, const std::vector<std::string>& cells, AnswerFormat format,
-              std::string& refused) {
+              std::string& refused, std::string& note) {
   Json typed;
   Json answers;
   try {
     const Row row = row_of(table, cells);
     if (format == AnswerFormat::json) typed = row_to_json(row);
-    answers = answer_json(question_of(row));
+    const Question question = question_of(row);
+    answers = answer_json(question);
+    note = why_no_waves(question);
   } catch (const InputError& error) {
-    refused = error.what();
+    refused = note = error.what();
     answers = answers_of_any();
     for (Json& answer : answers) answer = nullptr;
   }
@@ -154,15 +158,16 @@ std::string as_table(std::span<const Json> rows) {
          (assumed ? fmt::format("\n{} where none are given\n", kRegistersAssumed) : "");
 }
 
-/// Where there is a row without an answer, all have the column `note`.
+/// Where something is noted of a row, all have the column `note`.
 std::vector<Json> answer_rows(const CsvTable& table, AnswerFormat format, std::span<std::string> refused) {
   std::vector<Json> rows;
+  std::vector<std::string> notes(table.rows.size());
   for (std::size_t index = 0; index < table.rows.size(); ++index)
-    rows.push_back(answered(table, table.rows[index], format, refused[index]));
-  if (std::ranges::all_of(refused, &std::string::empty)) return rows;
+    rows.push_back(answered(table, table.rows[index], format, refused[index], notes[index]));
+  if (std::ranges::all_of(notes, &std::string::empty)) return rows;
   for (std::size_t index = 0; index < rows.size(); ++index) {
     std::string note = rows[index].contains("note") ? cell_text(rows[index]["note"]) : "";
-    add_note(note, refused[index]);
+    add_note(note, notes[index]);
     rows[index]["note"] = note;
   }
   return rows;

@@ -101,6 +101,7 @@ constexpr auto kGpus = std::to_array<Gpu>({
     {"p100-pcie-16gb", "Tesla P100-PCIE-16GB", {6, 0}, 56, 1303, 732.2, 4096, 4096},                             // D S T
     {"p100-sxm2-16gb", "Tesla P100-SXM2-16GB", {6, 0}, 56, 1480, 732.2, 4096, 4096},                             // S T
     {"quadro-gp100", "Quadro GP100", {6, 0}, 56, 1442, 732.2, 4096, 4096},                                       // D T
+    {"gtx-1060-3gb", "NVIDIA GeForce GTX 1060 3GB", {6, 1}, 9, 1709, 192.2, 192, 1536},                          // T
     {"gtx-1060-6gb", "NVIDIA GeForce GTX 1060 6GB", {6, 1}, 10, 1709, 192.2, 192, 1536},                         // D T
     {"gtx-1070", "NVIDIA GeForce GTX 1070", {6, 1}, 15, 1683, 256.3, 256, 2048},                                 // D T
     {"gtx-1080", "NVIDIA GeForce GTX 1080", {6, 1}, 20, 1733, 320.3, 256, 2048},                                 // D T W

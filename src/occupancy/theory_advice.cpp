@@ -147,20 +147,27 @@ std::vector<Change> distinct_changes(const Limits& limits, const Configuration& 
   return changes;
 }
 
-/// The pair of least cost that raises occupancy above `above_pct`, of changes that are allowed.
-std::optional<PairOfChanges> cheapest_pair_above(double above_pct, const Limits& limits,
-                                                 const Configuration& configuration, const auto& allowed) {
+/// Of the pairs of allowed changes that raise occupancy above `above_pct` the one that goes least beyond the reach of a step, and of
+/// those the one with most points for its cost.
+std::optional<PairOfChanges> best_pair_above(double above_pct, const Limits& limits,
+                                             const Configuration& configuration, const auto& allowed) {
+  const double now_pct = occupancy_of(limits, configuration).theoretical_pct;
   std::optional<PairOfChanges> best;
-  double best_cost = 0;
+  std::pair<double, double> best_order;
+  const auto beyond_reach = [&](const Change& change) {
+    return is_within_reach(limits, change.axis, change.from, change.to) ? 0 : cost_of(change);
+  };
   const auto consider = [&](const Change& first, const Change& second) {
-    const double cost = cost_of(first) + cost_of(second);
-    if (best && cost > best_cost) return;
+    const double beyond = beyond_reach(first) + beyond_reach(second);
+    if (best && beyond > best_order.first) return;
     const Configuration changed = with(second.axis, second.to, with(first.axis, first.to, configuration));
     const Occupancy occupancy = occupancy_of(limits, changed);
+    const double points = occupancy.theoretical_pct - now_pct;
     if (occupancy.theoretical_pct <= above_pct) return;
-    if (best && cost == best_cost && occupancy.theoretical_pct <= best->theoretical_pct) return;
+    const std::pair order(beyond, -points / (cost_of(first) + cost_of(second)));
+    if (best && order >= best_order) return;
     best = {first, second, occupancy.blocks_per_sm, occupancy.theoretical_pct};
-    best_cost = cost;
+    best_order = order;
   };
   auto changes = mapped(kAllAxes, [&](Axis axis) { return distinct_changes(limits, configuration, axis); });
   for (std::vector<Change>& on_axis : changes)
@@ -179,9 +186,9 @@ std::optional<PairOfChanges> cheapest_pair_above(double above_pct, const Limits&
 std::optional<PairOfChanges> pair_of_tied(const Limits& limits, const Configuration& configuration,
                                           double by_one_pct) {
   if (occupancy_of(limits, configuration).limiters.size() < 2) return std::nullopt;
-  return cheapest_pair_above(
-      by_one_pct + kClearlyMorePoints, limits, configuration,
-      [&](const Change& change) { return is_within_reach(limits, change.axis, change.from, change.to); });
+  return best_pair_above(by_one_pct * kClearlyMore, limits, configuration, [&](const Change& change) {
+    return is_within_reach(limits, change.axis, change.from, change.to);
+  });
 }
 
 std::string both(const PairOfChanges& pair) {
@@ -217,7 +224,7 @@ TheoryAdvice advise_on_theory(const Limits& limits, const Configuration& configu
       if (on_axis.up && (!advice.beyond || cost_of(on_axis.up->change) < cost_of(advice.beyond->change)))
         advice.beyond = on_axis.up;
     }
-    if (!advice.beyond) advice.pair = cheapest_pair(limits, configuration);
+    if (!advice.beyond) advice.pair = best_pair(limits, configuration);
   }
   if (!steps.empty() || advice.beyond)
     advice.tied =
@@ -278,9 +285,9 @@ double cost_of(const Change& change) {
   return static_cast<double>(difference) / static_cast<double>(std::max(change.from, change.to));
 }
 
-std::optional<PairOfChanges> cheapest_pair(const Limits& limits, const Configuration& configuration) {
-  return cheapest_pair_above(occupancy_of(limits, configuration).theoretical_pct, limits, configuration,
-                             [](const Change&) { return true; });
+std::optional<PairOfChanges> best_pair(const Limits& limits, const Configuration& configuration) {
+  return best_pair_above(occupancy_of(limits, configuration).theoretical_pct, limits, configuration,
+                         [](const Change&) { return true; });
 }
 
 std::string to_string(const Change& change) {

@@ -45,9 +45,10 @@ struct PairOfChanges {
 /// How much a change alters its value: |to - from| / max(to, from), the default carveout counting as 100 %.
 double cost_of(const Change& change);
 
-/// The pair with the least sum of costs, of those the one with most occupancy; for configurations that no
-/// single change helps. Empty where occupancy is full or out of reach of two changes.
-std::optional<PairOfChanges> cheapest_pair(const Limits& limits, const Configuration& configuration);
+/// For configurations that no single change helps: of the pairs that raise occupancy the one whose changes beyond the reach of a
+/// step (below) have the least sum of costs, and of those the one that gains most points for the cost of both. Empty where
+/// occupancy is full or two changes do not raise it.
+std::optional<PairOfChanges> best_pair(const Limits& limits, const Configuration& configuration);
 
 /// "40 registers per thread instead of 44", "29 % as the carveout instead of the default"
 std::string to_string(const Change& change);
@@ -67,8 +68,9 @@ inline constexpr Axis kAxesByCost[] = {Axis::registers_per_thread, Axis::block_t
 /// Two units of registers on compute capabilities from 3.0 on, which allocate 8 a thread.
 inline constexpr int kMostRegistersFewer = 16;
 inline constexpr int kLeastRegisters = 16;
-/// By how many points two changes have to reach more than one does to be worth naming, also by convention.
-inline constexpr double kClearlyMorePoints = 5;
+/// How many times the occupancy that one change reaches two have to exceed to be worth naming, also by convention. A ratio, as
+/// time is: three points are little of 80 % and much of 12.5 %.
+inline constexpr double kClearlyMore = 1.05;
 
 struct TheoryAdvice {
   double theoretical_pct = 0;  ///< now
@@ -83,8 +85,8 @@ struct TheoryAdvice {
   std::optional<Step> beyond;
   /// Where no single change helps.
   std::optional<PairOfChanges> pair;
-  /// Where limiters tie: the pair of changes within reach with the least sum of costs, of those that reach more than
-  /// kClearlyMorePoints above the steps above.
+  /// Where limiters tie: of the pairs of changes within reach that give more than kClearlyMore times what the steps above do, the
+  /// one that gains most points for the cost of both.
   std::optional<PairOfChanges> tied;
 };
 

@@ -214,6 +214,21 @@ TEST(Calc, RegistersThatAreNotGivenDoNotLimitAndTheAnswerSaysSo) {
   EXPECT_TRUE(json::parse(given.out)["assumed"].is_null());
 }
 
+// By hand: a block of 256 threads on each SM may have all 65,536 registers, and eight of them 8,192 each.
+TEST(Calc, WithoutRegistersSaysWithHowManyAGridIsStillResidentAtOnce) {
+  const auto said = [](const std::string& launch) {
+    return printed("calc --gpu h100-sxm5-80gb --block-size 256 " + launch);
+  };
+  const std::string holds = " blocks is resident at once, as a cooperative launch needs, with up to ";
+  EXPECT_THAT(said("--grid 132"), HasSubstr("A grid of 132" + holds + "255 registers per thread."));
+  EXPECT_THAT(said("--grid 133"), HasSubstr("A grid of 133" + holds + "128 registers per thread."));
+  EXPECT_THAT(said(""), HasSubstr("A grid of 1056" + holds + "32 registers per thread."));
+  EXPECT_THAT(said("--grid 5000"), HasSubstr("A grid of 1056" + holds + "32 registers per thread."));
+  // Of the 928 blocks that GPCs hold in clusters of 16.
+  EXPECT_THAT(said("--cluster 16"), HasSubstr("A grid of 928" + holds + "32 registers per thread."));
+  EXPECT_THAT(said("--registers 32"), Not(HasSubstr("as a cooperative launch needs")));
+}
+
 TEST(Calc, SaysWhereAKernelMustOptInToSharedMemory) {
   const auto opt_in = [](const char* capability, const char* bytes) {
     const Outcome outcome = run_command(
@@ -402,6 +417,28 @@ TEST(CalcBatch, AnswersARowForEachGpuThatIsNamed) {
   const TemporaryFile of_one("compute_capability,block_threads\n9.0,288\n");
   EXPECT_THAT(run_command({"calc", "--batch", of_one.name(), "--cc", "8.0"}).err,
               HasSubstr("has the column compute_capability: leave out --gpu and --cc"));
+}
+
+// As one launch: 928 blocks in clusters of 16 on an H100.
+TEST(CalcBatch, OfClustersHasTheWavesWhereGpcsAreKnownAndElseSaysWhyNot) {
+  const std::string head =
+      "compute_capability,sm_count,block_threads,registers_per_thread,grid_blocks,cluster_blocks";
+  const Outcome outcome = calc_batch(head +
+                                         ",gpu\n9.0,132,256,20,1856,16,NVIDIA H100 80GB "
+                                         "HBM3\n9.0,132,256,20,1856,16,\n9.0,132,256,20,1856,1,\n",
+                                     "csv");
+  const CsvTable table = parse_csv(printed(outcome), "answers");
+  EXPECT_EQ(table_cell(table, 0, "waves"), "2");
+  EXPECT_EQ(table_cell(table, 0, "gpcs_by"), "h100");
+  EXPECT_EQ(table_cell(table, 0, "note"), "");
+  EXPECT_EQ(table_cell(table, 1, "waves"), "");
+  EXPECT_THAT(table_cell(table, 1, "note"),
+              AllOf(StartsWith("at least 1.758 waves: "), HasSubstr("--gpc-sms")));
+  EXPECT_EQ(table_cell(table, 2, "note"), "");
+  const TemporaryFile file("block_threads,registers_per_thread,grid_blocks,cluster_blocks\n256,20,1856,16\n");
+  const json rows =
+      json::parse(printed({"calc", "--batch", file.name(), "--gpu", "h100-sxm5-80gb", "--format", "json"}));
+  EXPECT_EQ(rows[0]["waves"], 2.0);
 }
 
 TEST(CalcBatch, RefusesAColumnThatItDoesNotKnowWithTheNearestName) {

@@ -143,7 +143,7 @@ TEST(Cliffs, AreTheNearestThatThereAre) {
   }
 }
 
-TEST(CheapestPair, LowersBothOfTwoResourcesThatTie) {
+TEST(BestPair, LowersBothOfTwoResourcesThatTie) {
   // 4 blocks by registers (64 x 256) and by shared memory: neither alone makes room for a fifth.
   const Configuration tied{{.block_threads = 256},
                            {.registers_per_thread = 64, .static_shared_bytes = 57'000}};
@@ -152,7 +152,7 @@ TEST(CheapestPair, LowersBothOfTwoResourcesThatTie) {
   for (const Axis axis : {Axis::registers_per_thread, Axis::shared_bytes_per_block}) {
     EXPECT_FALSE(on(axis, {9, 0}, tied).up);
   }
-  const std::optional<PairOfChanges> pair = cheapest_pair(limits, tied);
+  const std::optional<PairOfChanges> pair = best_pair(limits, tied);
   ASSERT_TRUE(pair);
   const Configuration changed =
       with(pair->second.axis, pair->second.to, with(pair->first.axis, pair->first.to, tied));
@@ -161,23 +161,34 @@ TEST(CheapestPair, LowersBothOfTwoResourcesThatTie) {
 }
 
 // By exhaustion over every pair of register count and shared memory, at the two axes that always tie.
-TEST(CheapestPair, IsNoDearerThanAnyPairOfFewerRegistersAndLessSharedMemory) {
+TEST(BestPair, IsNoDearerThanAnyPairOfFewerRegistersAndLessSharedMemoryThatReachesAsMuch) {
   const Limits& limits = limits_of({8, 0});
   const Configuration tied{{.block_threads = 512},
                            {.registers_per_thread = 40, .static_shared_bytes = 41'000}};
-  const std::optional<PairOfChanges> pair = cheapest_pair(limits, tied);
+  const std::optional<PairOfChanges> pair = best_pair(limits, tied);
   ASSERT_TRUE(pair);
   double least = 2;
   for (int registers = 1; registers < 40; ++registers) {
     for (int shared = 0; shared < 41'000; shared += 8) {
       const Usage usage{.registers_per_thread = registers, .static_shared_bytes = shared};
-      if (theoretical_occupancy(limits, tied.launch, usage).theoretical_pct <= pct({8, 0}, tied)) continue;
+      if (theoretical_occupancy(limits, tied.launch, usage).theoretical_pct < pair->theoretical_pct) continue;
       least = std::min(least, cost_of({Axis::registers_per_thread, 40, registers}) +
                                   cost_of({Axis::shared_bytes_per_block, 41'000, shared}));
     }
   }
   EXPECT_LE(cost_of(pair->first) + cost_of(pair->second), least);
   EXPECT_LT(least, 2);
+}
+
+// Both pairs need 168 registers, which is beyond a step of 200. 160 threads are cheaper than 76,800 B, and half of the gain.
+TEST(BestPair, GainsMostForItsCostOfThoseThatGoAsFarBeyondAStep) {
+  const std::optional<PairOfChanges> pair =
+      best_pair(limits_of({9, 0}),
+                {{.block_threads = 128, .dynamic_shared_bytes = 102'400}, {.registers_per_thread = 200}});
+  ASSERT_TRUE(pair);
+  EXPECT_EQ(pair->first, (Change{Axis::registers_per_thread, 200, 168}));
+  EXPECT_EQ(pair->second, (Change{Axis::shared_bytes_per_block, 102'400, 76'800}));
+  EXPECT_EQ(pair->theoretical_pct, 18.75);
 }
 
 TEST(Curves, TouchTheCurrentPointAndFallWithRegistersAndSharedMemory) {
@@ -409,11 +420,17 @@ TEST(TheoryAdvice, NamesTwoChangesThatReachClearlyMoreThanOneWhereLimitersTie) {
   ASSERT_TRUE(ten.tied);
   EXPECT_EQ(ten.tied->theoretical_pct, 75);
   EXPECT_EQ(ten.tied->second, (Change{Axis::shared_bytes_per_block, 8'700, 7'424}));
+  // 5 blocks of 5 warps; a sixth is 3 points more than 224 threads reach, and 7 % more.
+  const TheoryAdvice five = on_tied({9, 0}, 160, 68, 43'921);
+  EXPECT_EQ(five.highest.at(0).theoretical_pct, 43.75);
+  ASSERT_TRUE(five.tied);
+  EXPECT_EQ(five.tied->first, (Change{Axis::registers_per_thread, 68, 64}));
+  EXPECT_EQ(five.tied->second, (Change{Axis::shared_bytes_per_block, 43'921, 37'888}));
   // Registers alone limit.
   EXPECT_FALSE(on_tied({8, 6}, 160, 52, 8'000).tied);
 }
 
-TEST(TheoryAdvice, NamesTheCheapestTwoChangesWithinReachWhereAnyReachClearlyMore) {
+TEST(TheoryAdvice, NamesTheTwoChangesWithinReachThatGainMostForTheirCostWhereAnyReachClearlyMore) {
   std::mt19937 random(9);
   int ties = 0;
   int named = 0;
@@ -425,26 +442,29 @@ TEST(TheoryAdvice, NamesTheCheapestTwoChangesWithinReachWhereAnyReachClearlyMore
     const TheoryAdvice advice = advise_on_theory(limits, now);
     const double by_one = std::max(advice.beyond ? advice.beyond->theoretical_pct : advice.theoretical_pct,
                                    advice.highest.empty() ? 0 : advice.highest[0].theoretical_pct);
-    double least = 2;
+    const auto points_for_cost = [&](const Change& first, const Change& second, double reached) {
+      return (reached - advice.theoretical_pct) / (cost_of(first) + cost_of(second));
+    };
+    double most = 0;
     const std::int64_t bytes = value_on(Axis::shared_bytes_per_block, now);
     for (const std::int64_t registers :
          one_step_away(limits, Axis::registers_per_thread, now.usage.registers_per_thread)) {
       for (std::int64_t fewer = (bytes + 1) / 2; fewer < bytes; fewer += 61) {
-        const Configuration changed =
-            with(Axis::shared_bytes_per_block, fewer, with(Axis::registers_per_thread, registers, now));
-        if (pct(limits, changed) <= by_one + kClearlyMorePoints) continue;
-        least =
-            std::min(least, cost_of({Axis::registers_per_thread, now.usage.registers_per_thread, registers}) +
-                                cost_of({Axis::shared_bytes_per_block, bytes, fewer}));
+        const double reached = pct(limits, with(Axis::shared_bytes_per_block, fewer,
+                                                with(Axis::registers_per_thread, registers, now)));
+        if (reached <= by_one * kClearlyMore) continue;
+        most = std::max(
+            most, points_for_cost({Axis::registers_per_thread, now.usage.registers_per_thread, registers},
+                                  {Axis::shared_bytes_per_block, bytes, fewer}, reached));
       }
     }
-    ASSERT_TRUE(advice.tied || advice.pair || least == 2);
+    ASSERT_TRUE(advice.tied || advice.pair || most == 0);
     if (!advice.tied) continue;
     ++named;
     const auto& [first, second, blocks, reached] = *advice.tied;
-    EXPECT_LE(cost_of(first) + cost_of(second), least);
+    EXPECT_GE(points_for_cost(first, second, reached), most);
     EXPECT_EQ(pct(limits, with(second.axis, second.to, with(first.axis, first.to, now))), reached);
-    EXPECT_GT(reached, by_one + kClearlyMorePoints);
+    EXPECT_GT(reached, by_one * kClearlyMore);
     for (const Change& change : {first, second}) {
       EXPECT_TRUE(change.axis == Axis::shared_bytes_per_block
                       ? change.to < change.from && 2 * change.to >= change.from
@@ -526,6 +546,8 @@ TEST(Gpus, ThatShareWordsOfTheirNamesAreAllNamed) {
   EXPECT_EQ(keys_of("6000"), "quadro-rtx-6000 rtx-6000-ada");
   EXPECT_EQ(keys_of("titan"), "gtx-titan gtx-titan-x titan-x-pascal titan-xp titan-v titan-rtx");
   EXPECT_EQ(keys_of("titan x"), "gtx-titan-x titan-x-pascal");
+  for (const char* name : {"gtx-1060", "1060", "GeForce GTX 1060"})
+    EXPECT_THAT(why_not(name), HasSubstr("may be gtx-1060-3gb (9 SMs), gtx-1060-6gb (10 SMs)")) << name;
   EXPECT_EQ(keys_of("jetson orin"),
             "jetson-orin-nano-8gb jetson-orin-nx-16gb jetson-agx-orin-32gb jetson-agx-orin-64gb");
   EXPECT_EQ(keys_of("1080"), "gtx-1080") << "and not the Ti, whose name goes on";
