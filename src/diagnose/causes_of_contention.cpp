@@ -115,6 +115,10 @@ bool atomics_delay(const Situation& situation) {
          counters.eligible_warps.value_or(0) < kFewEligible;
 }
 
+bool most_wait_for_memory(const Situation& situation) {
+  return waiting_for_memory(situation) >= kMostWait;
+}
+
 bool may_share_addresses(const Situation& situation) {
   return atomic_requests(situation) > 0 || waiting_for_memory(situation) >= kSomeWait;
 }
@@ -140,7 +144,9 @@ std::optional<Claim> spills(const Situation& situation) {
                                       "memory, and warps that wait for it end at different times",
                                       32 * sectors / launched_warps(situation) / 1000),
                .remedy = more_are_no_faster
-                             ? "Keep fewer values alive: more registers are no faster."
+                             ? fmt::format("Keep fewer values alive: no build of more registers that was "
+                                           "measured is faster; the least of them has {}.",
+                                           roomier->least_registers)
                              : fmt::format("Allow more than {} registers a thread, or keep less alive: "
                                            "compare the times, since occupancy falls with registers.",
                                            situation.usage.registers_per_thread),
@@ -168,7 +174,7 @@ std::optional<Claim> memory_contention(const Situation& situation) {
   const double simulated = work_is_of_memory(situation) ? std::max(0.0, simulated_contention(situation)) : 0;
   const bool busy = counters.dram_busy_pct.value_or(0) >= kBusyMemoryPct;
   const double waiting = waiting_for_memory(situation);
-  const bool at_work = busy || waiting >= kMostWait;
+  const bool at_work = busy || most_wait_for_memory(situation);
   if (simulated == 0 && !at_work) return std::nullopt;
   // Of memory that is not busy, warps wait for the latency, or for each other at an address.
   const bool of_latency = at_work && !busy && counters.dram_busy_pct;
@@ -180,14 +186,15 @@ std::optional<Claim> memory_contention(const Situation& situation) {
       .evidence = evidence_of({{"dram_busy_pct", counters.dram_busy_pct},
                                {"memory_stall_warps", counters.memory_stall_warps},
                                {"issue_active_pct", counters.issue_active_pct}}),
-      .because = of_latency ? fmt::format("{:.0f} % of the active warps wait for memory, which is {:.0f} % "
-                                          "busy, and some have finished long before others",
-                                          100 * std::min(1.0, waiting), *counters.dram_busy_pct)
-                            : "warps contend for memory, and some have finished long before others",
-      .remedy =
-          of_latency
-              ? "Have more loads in flight, or spread what goes to one address; fewer bytes help little."
-              : "Move fewer bytes or reuse them from shared memory.",
+      .because = of_latency
+                     ? fmt::format("{:.0f} % of the active warps wait for memory, of which the device's is "
+                                   "{:.0f} % busy, and some have finished long before others",
+                                   100 * std::min(1.0, waiting), *counters.dram_busy_pct)
+                     : "warps contend for memory, and some have finished long before others",
+      .remedy = of_latency ? "Have more loads in flight, unless L2 is busy, which was not read, or spread "
+                             "what goes to one "
+                             "address; fewer bytes of device memory help little."
+                           : "Move fewer bytes or reuse them from shared memory.",
       .time_ratio = time_with_more_warps,
       .beside_time = std::string(kBesideOccupancy)};
 }

@@ -199,6 +199,7 @@ std::string condition(const Situation& situation) {
     return of_caller + ", if warps wait for latency rather than for memory or issue slots";
   std::vector<std::string_view> not_read;
   if (!counters.dram_busy_pct) not_read.push_back("device memory");
+  if (most_wait_for_memory(situation)) not_read.push_back("L2");
   if (!counters.fp32_pipe_pct) not_read.push_back("a pipe");
   if (not_read.empty()) return of_caller;
   return fmt::format("{}; not if {} is saturated, which was not read", of_caller,
@@ -283,6 +284,8 @@ Finding finding_of(const Claim& claim, const Situation& situation) {
     finding.remedy = fmt::format("This kernel belongs to {}: its caller can {}.", library->name,
                                  library->caller_can_change);
     finding.advice.reset();
+  } else if (situation.facts.may_be_tritons && claim.advice) {
+    finding.remedy += " If it is Triton's, num_warps, maxnreg and its tile sizes set these.";
   }
   return finding;
 }
@@ -359,7 +362,7 @@ TimeSaved measured_with(const OtherBuild& build, std::string_view called, const 
   const double saved = 1 - build.time_us / now_us;
   return {std::max(0.0, saved),
           fmt::format("{}{} instead of {} ms per launch were measured with {}.",
-                      saved > 0 ? "" : "None: ", ms(build.time_us), ms(now_us), called)};
+                      saved > 0 ? "" : "None found: ", ms(build.time_us), ms(now_us), called)};
 }
 
 std::vector<Evidence> evidence_of(

@@ -66,13 +66,17 @@ bool is_another_build(const CaseRecord& record, const CaseRecord& other,
 std::optional<OtherBuild> fastest_build_of(const CaseRecord& record, std::span<const CaseRecord> records,
                                            const auto& counts) {
   const CaseRecord* fastest = nullptr;
+  int least_registers = 0;
   for (const CaseRecord& other : records) {
     if (!is_another_build(record, other, records) || !counts(other)) continue;
+    const int registers = other.compiled->usage.registers_per_thread;
+    least_registers = fastest == nullptr ? registers : std::min(least_registers, registers);
     if (fastest == nullptr || *other.times.time_us < *fastest->times.time_us) fastest = &other;
   }
   if (fastest == nullptr) return std::nullopt;
   return OtherBuild{.variant = fastest->identity.variant,
                     .registers_per_thread = fastest->compiled->usage.registers_per_thread,
+                    .least_registers = least_registers,
                     .achieved_pct = *fastest->readings.counters.achieved_pct,
                     .time_us = *fastest->times.time_us};
 }
@@ -194,7 +198,9 @@ LaunchFacts facts_of(const CaseRecord& record, const Limits* limits) {
           .readings = record.readings,
           .times = record.times,
           .program = record.program,
-          .library = library_of(record.identity.kernel)};
+          .library = library_of(record.identity.kernel),
+          .may_be_tritons = record.program.total_time_us && library_of(record.identity.kernel) == nullptr &&
+                            function_of(record.identity.kernel) == record.identity.kernel};
 }
 
 std::optional<OtherBuild> faster_build_of(const CaseRecord& record, std::span<const CaseRecord> records) {

@@ -17,6 +17,7 @@ namespace occbench {
 struct OtherBuild {
   std::string variant;  ///< as the column
   int registers_per_thread = 0;
+  int least_registers = 0;  ///< of all builds that it is the fastest of
   double achieved_pct = 0;
   double time_us = 0;
 };
@@ -51,8 +52,9 @@ struct LaunchFacts {
   Times times{};
   ProgramUse program{};
   const KernelLibrary* library = nullptr;  ///< nullptr = the kernel is the user's own
-  std::optional<OtherBuild> faster{};      ///< of those in the same file the fastest
-  std::optional<OtherBuild> roomier{};     ///< of those with more registers the fastest, however fast
+  bool may_be_tritons = false;          ///< a traced kernel with the name of C, of no library that is known
+  std::optional<OtherBuild> faster{};   ///< of those in the same file the fastest
+  std::optional<OtherBuild> roomier{};  ///< of those with more registers the fastest, however fast
 };
 
 /// Of a record whose device is elsewhere: the limits are those that the table has of its compute capability.
@@ -211,6 +213,7 @@ inline constexpr std::string_view kWaitForAddress =
     "more occupancy does not help warps that wait for an address";
 /// Whether blocks may wait for each other at an address: they make atomic requests, or many warps wait for memory.
 bool may_share_addresses(const Situation& situation);
+bool most_wait_for_memory(const Situation& situation);
 /// The resource that is in use most, percent, with its column; 0 where no counter was read.
 /// @param share  of the time that is meant, in which SMs are active: counters of an SM are over its active cycles
 Evidence most_used(const Situation& situation, double share = 1);

@@ -38,6 +38,10 @@ constexpr KernelLibrary kCutlass{"CUTLASS", "instantiate it with another tile, c
 constexpr KernelLibrary kPytorch{
     "PyTorch",
     "give it larger tensors, use fused or foreach forms of the call, or torch.compile, which fuses kernels"};
+constexpr KernelLibrary kFill{"PyTorch",
+                              "fill less often; a tuner that clears the L2 cache before each launch that it "
+                              "times, as Triton's do_bench "
+                              "does, ends with the tuning"};
 constexpr KernelLibrary kInductor{"torch.compile",
                                   "compile with mode=max-autotune, which times other BLOCK sizes, num_warps "
                                   "and num_stages, or give it larger tensors"};
@@ -89,6 +93,7 @@ constexpr LibraryPattern kPatterns[] = {
     {"cusparse::", "", &kCusparse},
     {"ncclDevKernel", "", &kNccl},
     {"ncclKernel", "", &kNccl},
+    {"at::native::", "FillFunctor", &kFill},
     {"at::native::", "", &kPytorch},
     {"at_cuda_detail::", "", &kPytorch},
     {"pytorch_flash::", "", &kPytorch},

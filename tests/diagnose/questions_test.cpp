@@ -469,11 +469,13 @@ TEST(TimeSaved, OfSpillsIsNoneWhereBuildsOfMoreRegistersAreNoFaster) {
   facts.compiled->usage.local_bytes_per_thread = 64;
   facts.readings.counters.local_sectors = 1e9;
   facts.times.time_us = 776;
-  facts.roomier = OtherBuild{.variant = "cap_255", .registers_per_thread = 155, .time_us = 1277};
+  facts.roomier =
+      OtherBuild{.variant = "cap_255", .registers_per_thread = 155, .least_registers = 144, .time_us = 1277};
   EXPECT_EQ(saved_by(facts, Cause::spills).sentence,
-            "None: 1.28 instead of 0.776 ms per launch were measured with 155 registers (cap_255).");
+            "None found: 1.28 instead of 0.776 ms per launch were measured with 155 registers (cap_255).");
   EXPECT_EQ(saved_by(facts, Cause::spills).share, 0);
-  EXPECT_THAT(the(diagnose(facts), Cause::spills).remedy, HasSubstr("more registers are no faster"));
+  EXPECT_THAT(the(diagnose(facts), Cause::spills).remedy,
+              HasSubstr("no build of more registers that was measured is faster; the least of them has 144"));
   facts.roomier->time_us = 760;
   EXPECT_EQ(saved_by(facts, Cause::spills).sentence,
             "0.76 instead of 0.776 ms per launch were measured with 155 registers (cap_255).");
@@ -655,6 +657,30 @@ TEST(ByNumbers, ShortBlocksAreACauseWhereTheTimeOfTheLaunchSaysSo) {
   const auto findings = diagnose(facts);
   EXPECT_EQ(findings.front().cause, Cause::overhead);
   EXPECT_THAT(findings.front().sentence, HasSubstr("at most 2,000 cycles"));
+  facts.times.time_us = 100;
+  // What a block does before and after its work fills its place.
+  EXPECT_THAT(
+      saved_by(facts, Cause::overhead).sentence,
+      AllOf(HasSubstr("At most "), testing::EndsWith(" This is by occupancy alone: longer blocks also begin "
+                                                     "and end less often.")));
+}
+
+TEST(RecordedRow, OfAProgramWithANameOfCMayBeTritons) {
+  const std::string programs = OCCBENCH_SOURCE_DIR "/results/nvidia-h100-80gb-hbm3/programs/";
+  int limited = 0;
+  for (const CaseRecord& record : read_case_records(programs + "triton_kernels.csv")) {
+    for (const Finding& finding : diagnose(facts_of(record))) {
+      const bool is_tritons = record.identity.kernel == "product";
+      if (finding.cause == Cause::register_limit && is_tritons) ++limited;
+      const bool says_so = finding.remedy.find("If it is Triton's, num_warps") != finding.remedy.npos;
+      EXPECT_EQ(says_so, is_tritons && finding.advice) << record.identity.kernel << to_string(finding.cause);
+    }
+  }
+  EXPECT_GT(limited, 0);
+  for (const CaseRecord& record : read_case_records(programs + "sample.csv")) {
+    for (const Finding& finding : diagnose(facts_of(record)))
+      EXPECT_EQ(finding.remedy.find("Triton"), finding.remedy.npos) << record.identity.kernel;
+  }
 }
 
 TEST(RecordedRow, ABlockOfOneThreadIsCountedAsAWholeWarp) {
@@ -751,8 +777,11 @@ TEST(RecordedRow, WarpsThatWaitForIdleMemoryAreToldOfItsLatency) {
       findings_of("data_race/data_race/relaxed_thread/form=relaxed/adders=thread/sms=132/blocks=1056"),
       Cause::memory_contention);
   ASSERT_TRUE(waits);
-  EXPECT_THAT(waits->sentence, HasSubstr("wait for memory, which is 0 % busy"));
-  EXPECT_THAT(waits->remedy, HasSubstr("one address"));
+  EXPECT_THAT(waits->sentence, HasSubstr("wait for memory, of which the device's is 0 % busy"));
+  EXPECT_THAT(waits->remedy,
+              AllOf(HasSubstr("one address"), HasSubstr("unless L2 is busy, which was not read")));
+  ASSERT_TRUE(waits->time);
+  EXPECT_THAT(waits->time->sentence, HasSubstr("not if L2 is saturated, which was not read"));
 }
 
 }  // namespace

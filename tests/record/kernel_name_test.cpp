@@ -243,6 +243,15 @@ TEST(KernelLibrary, TellsWhoeverCompilesToTritonOfBlocksAndWarps) {
   for (const char* own : {"product", "triton_for_loops", "triton_kernel"}) EXPECT_EQ(name_of(own), "") << own;
 }
 
+TEST(KernelLibrary, SaysOfAFillThatATunerMayClearACacheByIt) {
+  const KernelLibrary* const fill = library_of(
+      "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<int>, std::array<char*, "
+      "1ul> >(int)");
+  ASSERT_TRUE(fill);
+  EXPECT_EQ(fill->name, "PyTorch");
+  EXPECT_THAT(std::string(fill->caller_can_change), HasSubstr("a tuner that clears the L2 cache"));
+}
+
 TEST(KernelLibrary, KnowsWhatXlaLaunchesOnlyToTune) {
   const auto waits = [](std::string_view kernel) { return !library_of(kernel)->no_time.empty(); };
   EXPECT_TRUE(
