@@ -245,8 +245,8 @@ std::vector<std::string> sentences(const TheoryAdvice& advice) {
   if (advice.pair) all.push_back(fmt::format("No single change raises {}. {}", now, both(*advice.pair)));
   if (all.empty())
     all.push_back(advice.theoretical_pct >= 100
-                      ? "Nothing to gain: 100 %."
-                      : fmt::format("Nothing to gain: no one or two changes raise {}.", now));
+                      ? "Theory cannot rise: 100 %."
+                      : fmt::format("Theory cannot rise: no one or two changes raise {}.", now));
   return all;
 }
 

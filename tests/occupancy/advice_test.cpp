@@ -387,7 +387,7 @@ TEST(TheoryAdvice, SaysThatNoSmallChangeHelpsAndWhichLargerOneDoes) {
   EXPECT_TRUE(tied.pair || tied.beyond);
   EXPECT_THAT(
       sentences(advise_on_theory(limits_of({9, 0}), {{.block_threads = 512}, {.registers_per_thread = 32}})),
-      ElementsAre("Nothing to gain: 100 %."));
+      ElementsAre("Theory cannot rise: 100 %."));
 }
 
 /// Advice on a launch that registers and shared memory limit to as many blocks.
