@@ -466,7 +466,7 @@ std::vector<std::string> what_to_do(const Question& question, const TheoryAdvice
           "The first of these holds up to {} registers per thread; --registers says what holds with more.",
           most_registers(question, with(change.axis, change.to, question.configuration),
                          [&](const Occupancy& of) { return of.blocks_per_sm >= step->blocks_per_sm; })));
-    const double pct = advice.tied ? reached_pct(advice) : step->theoretical_pct;
+    const double pct = advice.within_reach ? reached_pct(advice) : step->theoretical_pct;
     all.push_back(time_sentence(advice.theoretical_pct, pct, waves_of(question)));
   }
   constexpr double kLeastTimeSavedPct = 1;
@@ -499,7 +499,7 @@ std::vector<Json> steps_json(const TheoryAdvice& advice) {
   if (advice.below) add_step("below", *advice.below);
   if (advice.carveout) add_step("carveout", *advice.carveout);
   if (advice.beyond) add_step("beyond", *advice.beyond);
-  for (const auto& pair : {advice.pair, advice.tied}) {
+  for (const auto& pair : {advice.pair, advice.within_reach}) {
     if (!pair) continue;
     for (const Change& change : {pair->first, pair->second})
       add("together", change, pair->blocks_per_sm, pair->theoretical_pct);
