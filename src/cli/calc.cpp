@@ -115,6 +115,7 @@ std::string whole_json(const Question& question, bool curves) {
   object["rules"] = rules_json(question);
   const TheoryAdvice advice = advise_on_theory(*question.limits, question.configuration);
   object["what_to_do"] = what_to_do(question, advice);
+  object["whole_waves"] = whole_waves_json(question);
   object["steps"] = steps_json(advice);
   object["cliffs"] = cliffs_json(question);
   if (curves) object["curves"] = for_each_curve_point(question, curve_point);

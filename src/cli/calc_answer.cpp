@@ -422,6 +422,38 @@ std::string time_sentence(double now_pct, double pct, double waves) {
       percent_text(pct), 100 * most_time_saved(now_pct, pct, waves));
 }
 
+/// A grid that is not of whole waves, and those beside it.
+struct PartialWaves {
+  std::int64_t rounds;               ///< of blocks
+  std::vector<std::int64_t> blocks;  ///< of whole waves, one round fewer and as many
+  double time_saved_at_most_pct;     ///< with them, for the same work, if blocks are equal
+};
+
+/// Empty where waves are whole or not known.
+std::optional<PartialWaves> partial_waves(const Question& question) {
+  const double waves = waves_of(question);
+  const double saved = waves > 0 ? 1 - filled_rounds(waves) : 0;
+  if (saved <= 0) return std::nullopt;
+  const auto& [launch, usage] = question.configuration;
+  const std::int64_t wave = full_wave_of(question, theoretical_occupancy(*question.limits, launch, usage));
+  const std::int64_t whole = launch.grid_blocks / wave;
+  PartialWaves partial{whole + 1, {(whole + 1) * wave}, 100 * saved};
+  if (whole > 0) partial.blocks.insert(partial.blocks.begin(), whole * wave);
+  return partial;
+}
+
+std::string grid_sentence(const Question& question, const PartialWaves& partial) {
+  const std::int64_t blocks = question.configuration.launch.grid_blocks;
+  const std::int64_t wave = partial.blocks.front() / std::max<std::int64_t>(1, partial.rounds - 1);
+  return fmt::format(
+      "Grid: {}. {} blocks take at most {:.0f} % less time for the same work, if blocks are equal.",
+      partial.rounds == 1 ? fmt::format("{} of {} places stay empty", grouped(wave - blocks), grouped(wave))
+                          : fmt::format("{} rounds of blocks, the last with {} of {}",
+                                        grouped(partial.rounds), grouped(blocks % wave), grouped(wave)),
+      fmt::join(mapped(partial.blocks, [](std::int64_t each) { return grouped(each); }), " or "),
+      partial.time_saved_at_most_pct);
+}
+
 std::vector<std::string> what_to_do(const Question& question, const TheoryAdvice& advice) {
   std::vector<std::string> all = sentences(advice);
   const Step* const step = !advice.highest.empty() ? &advice.highest.front()
@@ -434,12 +466,24 @@ std::vector<std::string> what_to_do(const Question& question, const TheoryAdvice
           "The first of these holds up to {} registers per thread; --registers says what holds with more.",
           most_registers(question, with(change.axis, change.to, question.configuration),
                          [&](const Occupancy& of) { return of.blocks_per_sm >= step->blocks_per_sm; })));
-    const double pct = advice.tied ? reached_pct(advice) : step->theoretical_pct;
+    const double pct = advice.within_reach ? reached_pct(advice) : step->theoretical_pct;
     all.push_back(time_sentence(advice.theoretical_pct, pct, waves_of(question)));
   }
+  constexpr double kLeastTimeSavedPct = 1;
+  const std::optional<PartialWaves> partial = partial_waves(question);
+  if (partial && partial->time_saved_at_most_pct >= kLeastTimeSavedPct)
+    all.push_back(grid_sentence(question, *partial));
   if (std::string at_once = most_registers_at_once(question); !at_once.empty())
     all.push_back(std::move(at_once));
   return all;
+}
+
+Json whole_waves_json(const Question& question) {
+  const std::optional<PartialWaves> partial = partial_waves(question);
+  if (!partial) return {};
+  return {{"rounds", partial->rounds},
+          {"blocks", partial->blocks},
+          {"time_saved_at_most_pct", partial->time_saved_at_most_pct}};
 }
 
 std::vector<Json> steps_json(const TheoryAdvice& advice) {
@@ -455,7 +499,7 @@ std::vector<Json> steps_json(const TheoryAdvice& advice) {
   if (advice.below) add_step("below", *advice.below);
   if (advice.carveout) add_step("carveout", *advice.carveout);
   if (advice.beyond) add_step("beyond", *advice.beyond);
-  for (const auto& pair : {advice.pair, advice.tied}) {
+  for (const auto& pair : {advice.pair, advice.within_reach}) {
     if (!pair) continue;
     for (const Change& change : {pair->first, pair->second})
       add("together", change, pair->blocks_per_sm, pair->theoretical_pct);

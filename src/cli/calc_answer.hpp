@@ -53,8 +53,12 @@ Json question_json(const Question& question);
 /// @throws InputError as theoretical_occupancy.
 Json answer_json(const Question& question);
 
-/// What to do about theoretical occupancy, in sentences, and the most that it can save of the time.
+/// What to do about theoretical occupancy and a grid of partial waves, in sentences, and the most that it can save of the time.
 std::vector<std::string> what_to_do(const Question& question, const TheoryAdvice& advice);
+
+/// Of a grid that does not fill its rounds of blocks: rounds, blocks of whole waves, and time_saved_at_most_pct as `explain` has it;
+/// null where it does, or waves are not known.
+Json whole_waves_json(const Question& question);
 
 /// The changes of an advice: axis, from, to, blocks_per_sm, theoretical_pct, change in words, and kind: highest, below,
 /// beyond, or together for both of a pair.

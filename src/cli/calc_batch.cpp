@@ -251,6 +251,9 @@ std::vector<Json> rows_of(std::span<const DeviceKernel> kernels, const BinaryQue
     const int threads = asked.block_threads.value_or(default_block_threads(kernel));
     rows.push_back(row_of(kernel, question_at(kernel, asked, threads),
                           count == 1 ? name : fmt::format("{} #{}", name, count)));
+    if (!asked.block_threads && kernel.required_block_threads == 0)
+      rows.back()["assumed"] =
+          fmt::format("{} threads per block assumed: calc --from takes --block-size", threads);
   }
   return rows;
 }

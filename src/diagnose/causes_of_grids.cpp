@@ -116,7 +116,7 @@ double time_of_whole_waves(const Claim& claim, const Situation& situation) {
 double time_without_tail(const Claim& claim, const Situation& situation) {
   const double by_points = time_of_whole_waves(claim, situation);
   if (situation.losses()) return by_points;
-  const double by_rounds = situation.filled_rounds();
+  const double by_rounds = filled_rounds(situation.waves());
   return situation.facts.readings.achieved_elapsed_pct ? std::max(by_points, by_rounds) : by_rounds;
 }
 
@@ -200,7 +200,7 @@ std::optional<Claim> tail(const Situation& situation) {
   const std::int64_t rest = situation.launch.grid_blocks % situation.wave;
   const std::int64_t whole = situation.launch.grid_blocks - rest;
   // Over elapsed cycles. The counter leaves out SMs that have no block of the last wave.
-  const double by_grid = situation.theoretical_pct * (1 - situation.filled_rounds());
+  const double by_grid = situation.theoretical_pct * (1 - filled_rounds(situation.waves()));
   const std::optional<EqualTail>& of_equal = situation.facts.tail_of_equal_blocks;
   const LostToLastWave possible = lost_to_last_wave(situation, whole, rest);
   const double most = of_equal ? std::clamp(of_equal->most, possible.least, possible.most) : by_grid;

@@ -49,7 +49,8 @@ double time_of_highest_theory(const Claim& claim, const Situation& situation) {
 }
 
 double time_without_idle_sms(const Claim& /*claim*/, const Situation& situation) {
-  return situation.may_have_hidden_tail() ? situation.filled_rounds() : situation.share_of_active_time();
+  return situation.may_have_hidden_tail() ? filled_rounds(situation.waves())
+                                          : situation.share_of_active_time();
 }
 
 /// Why no other theory is expected to save time; empty where it may.
@@ -183,8 +184,9 @@ std::optional<Claim> idle_sms(const Situation& situation) {
   const bool without_blocks =
       situation.launch.grid_blocks > 0 && situation.launch.grid_blocks < situation.facts.sm_count;
   const double points = elapsed && situation.achieved_pct ? *situation.achieved_pct - *elapsed : 0;
-  const double tail =
-      situation.may_have_hidden_tail() ? situation.theoretical_pct * (1 - situation.filled_rounds()) : 0;
+  const double tail = situation.may_have_hidden_tail()
+                          ? situation.theoretical_pct * (1 - filled_rounds(situation.waves()))
+                          : 0;
   if (std::max(points, tail) < kIdlePoints && !without_blocks) return std::nullopt;
   std::string because;
   if (tail > 0) {

@@ -17,7 +17,7 @@ double pct_by_grid(const Situation& situation) {
   if (!situation.has_tail()) return situation.theoretical_pct;
   if (situation.facts.tail_of_equal_blocks)
     return situation.theoretical_pct - situation.facts.tail_of_equal_blocks->points;
-  return situation.theoretical_pct * situation.filled_rounds();
+  return situation.theoretical_pct * filled_rounds(situation.waves());
 }
 
 /// Of a launch's time, at most which another build takes that is called faster.
@@ -85,10 +85,6 @@ std::optional<OtherBuild> fastest_build_of(const CaseRecord& record, std::span<c
 
 bool Situation::may_have_hidden_tail() const {
   return !facts.work && !facts.prediction && has_tail() && !facts.readings.achieved_elapsed_pct;
-}
-
-double Situation::filled_rounds() const {
-  return waves() / std::ceil(waves());
 }
 
 double Situation::share_of_active_time() const {

@@ -126,8 +126,6 @@ struct Situation {
   double waves() const {
     return static_cast<double>(launch.grid_blocks) / static_cast<double>(wave);
   }
-  /// Of the time of whole rounds of equal blocks, the share that their waves fill.
-  double filled_rounds() const;
   /// Of the time until the last SM ends, the share in which SMs are active, mean over all.
   double share_of_active_time() const;
   /// Blocks on an SM that has any, mean, where the grid has fewer than a wave.

@@ -86,6 +86,12 @@ bool is_one_launch(const Sides& sides, const GateContext& context, ComparedCase&
   return true;
 }
 
+/// Of a calculated row, what `calc` assumed for it, in brackets; empty where it assumed nothing.
+std::string assumption(const Row& row) {
+  const auto assumed = std::ranges::find(row.extra, "assumed", &std::pair<std::string, std::string>::first);
+  return assumed == row.extra.end() || assumed->second.empty() ? "" : fmt::format(" ({})", assumed->second);
+}
+
 /// Adds a finding for each column that is known before the launch and differs, as grave as its gate rule
 /// says.
 LaunchChange compare_launches(const Sides& sides, const GateContext& context, ComparedCase& into) {
@@ -114,8 +120,10 @@ LaunchChange compare_launches(const Sides& sides, const GateContext& context, Co
     return LaunchChange::better;
   }
   if (loss <= 0) {
-    add_finding(into, Grade::note, "",
-                "theoretical occupancy is no lower; if the change is meant, record the baseline again");
+    add_finding(
+        into, Grade::note, "",
+        fmt::format("theoretical occupancy is no lower{}; if the change is meant, record the baseline again",
+                    assumption(now)));
   }
   return LaunchChange::other;
 }

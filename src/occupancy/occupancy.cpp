@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include <fmt/core.h>
 
@@ -185,6 +186,10 @@ std::int64_t full_wave_blocks(const Occupancy& occupancy, int sm_count) {
 std::optional<double> waves(std::int64_t grid_blocks, std::int64_t full_wave) {
   if (full_wave == 0) return std::nullopt;
   return static_cast<double>(grid_blocks) / static_cast<double>(full_wave);
+}
+
+double filled_rounds(double waves) {
+  return waves / std::ceil(waves);
 }
 
 Idle idle_resources(const Limits& limits, const Launch& launch, const Occupancy& occupancy) {

@@ -142,6 +142,9 @@ std::int64_t full_wave_blocks(const Occupancy& occupancy, int sm_count);
 /// Full waves in a grid, a fraction where the last is partial; empty where a wave has no block.
 std::optional<double> waves(std::int64_t grid_blocks, std::int64_t full_wave);
 
+/// Of the time that rounds of equal blocks take, the share that a grid of so many waves fills; 1 = whole waves.
+double filled_rounds(double waves);
+
 /// Why blocks_per_sm is 0, as a sentence with the figures; empty where it is not.
 std::string why_it_cannot_launch(const Limits& limits, const Launch& launch, const Usage& usage);
 

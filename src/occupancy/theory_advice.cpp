@@ -182,10 +182,20 @@ std::optional<PairOfChanges> best_pair_above(double above_pct, const Limits& lim
   return best;
 }
 
-/// Where limiters tie, what lowers one alone gains nothing by it.
-std::optional<PairOfChanges> pair_of_tied(const Limits& limits, const Configuration& configuration,
-                                          double by_one_pct) {
-  if (occupancy_of(limits, configuration).limiters.size() < 2) return std::nullopt;
+/// Resources that limit a launch, now or with the first of the steps that reach most.
+Limiters met_by(const Limits& limits, const Configuration& configuration, const std::vector<Step>& highest) {
+  Limiters met = occupancy_of(limits, configuration).limiters;
+  if (highest.empty()) return met;
+  const Change& change = highest.front().change;
+  const Limiters after = occupancy_of(limits, with(change.axis, change.to, configuration)).limiters;
+  for (const Limiter limiter : kAllLimiters) met.add(limiter, after.contains(limiter));
+  return met;
+}
+
+/// What lifts one limiter alone gains little by it where another is as near.
+std::optional<PairOfChanges> pair_within_reach(const Limits& limits, const Configuration& configuration,
+                                               const std::vector<Step>& highest, double by_one_pct) {
+  if (met_by(limits, configuration, highest).size() < 2) return std::nullopt;
   return best_pair_above(by_one_pct * kClearlyMore, limits, configuration, [&](const Change& change) {
     return is_within_reach(limits, change.axis, change.from, change.to);
   });
@@ -227,8 +237,8 @@ TheoryAdvice advise_on_theory(const Limits& limits, const Configuration& configu
     if (!advice.beyond) advice.pair = best_pair(limits, configuration);
   }
   if (!steps.empty() || advice.beyond)
-    advice.tied =
-        pair_of_tied(limits, configuration, advice.beyond ? advice.beyond->theoretical_pct : highest_pct);
+    advice.within_reach = pair_within_reach(limits, configuration, advice.highest,
+                                            advice.beyond ? advice.beyond->theoretical_pct : highest_pct);
   return advice;
 }
 
@@ -241,22 +251,22 @@ std::vector<std::string> sentences(const TheoryAdvice& advice) {
   if (advice.beyond)
     all.push_back(
         sentence(fmt::format("No small change raises {}; the smallest that does: ", now), *advice.beyond));
-  if (advice.tied) all.push_back("Two changes reach more: " + both(*advice.tied));
+  if (advice.within_reach) all.push_back("Two changes reach more: " + both(*advice.within_reach));
   if (advice.pair) all.push_back(fmt::format("No single change raises {}. {}", now, both(*advice.pair)));
   if (all.empty())
     all.push_back(advice.theoretical_pct >= 100
-                      ? "Nothing to gain: 100 %."
-                      : fmt::format("Nothing to gain: no one or two changes raise {}.", now));
+                      ? "Theory cannot rise: 100 %."
+                      : fmt::format("Theory cannot rise: no one or two changes raise {}.", now));
   return all;
 }
 
 double reached_pct(const TheoryAdvice& advice) {
-  if (advice.tied) return advice.tied->theoretical_pct;
+  if (advice.within_reach) return advice.within_reach->theoretical_pct;
   return advice.highest.empty() ? advice.theoretical_pct : advice.highest.front().theoretical_pct;
 }
 
 std::vector<Change> best_changes(const TheoryAdvice& advice) {
-  if (advice.tied) return {advice.tied->first, advice.tied->second};
+  if (advice.within_reach) return {advice.within_reach->first, advice.within_reach->second};
   if (!advice.highest.empty()) return {advice.highest.front().change};
   return {};
 }

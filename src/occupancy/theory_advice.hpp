@@ -85,9 +85,9 @@ struct TheoryAdvice {
   std::optional<Step> beyond;
   /// Where no single change helps.
   std::optional<PairOfChanges> pair;
-  /// Where limiters tie: of the pairs of changes within reach that give more than kClearlyMore times what the steps above do, the
-  /// one that gains most points for the cost of both.
-  std::optional<PairOfChanges> tied;
+  /// Where limiters tie, or the first of `highest` meets another one: of the pairs of changes within reach that give more than
+  /// kClearlyMore times what the steps above do, the one that gains most points for the cost of both.
+  std::optional<PairOfChanges> within_reach;
 };
 
 /// @throws InputError as theoretical_occupancy
@@ -96,10 +96,10 @@ TheoryAdvice advise_on_theory(const Limits& limits, const Configuration& configu
 /// The advice in sentences, a change each, with what it costs.
 std::vector<std::string> sentences(const TheoryAdvice& advice);
 
-/// The changes within reach that help most: those of `tied`, else the first of `highest`; empty where there are none.
+/// The changes within reach that help most: those of `within_reach`, else the first of `highest`; empty where there are none.
 std::vector<Change> best_changes(const TheoryAdvice& advice);
 
-/// Occupancy with the changes within reach that help most: those of `tied`, else one of `highest`; now where there are none.
+/// Occupancy with the changes within reach that help most: those of `within_reach`, else one of `highest`; now where there are none.
 double reached_pct(const TheoryAdvice& advice);
 
 /// The most of a launch's time that another occupancy saves, if each warp takes as long as now: by occupancy, or by rounds of equal

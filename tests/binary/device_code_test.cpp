@@ -156,6 +156,31 @@ TEST(DeviceCode, IsReadWithoutNvdisasmButForItsInstructions) {
               testing::Not(HasSubstr("not compared: neither")));
 }
 
+TEST(DeviceCode, RowsAndTheGateSayWhichBlockSizeWasAssumed) {
+  const TemporaryFolder folder;
+  const auto rows_with = [&](int static_bytes, const BinaryQuestion& question) {
+    DeviceKernel kernel = find("plain(float*)", "sm_90");
+    kernel.usage.static_shared_bytes = static_bytes;
+    const std::string file = folder.path() / fmt::format("{}.csv", static_bytes);
+    std::ofstream(file) << answer_binary({&kernel, 1}, question, AnswerFormat::csv);
+    return file;
+  };
+  const auto gate = [&](const BinaryQuestion& question) {
+    return run_command(
+        std::vector<std::string>{"gate", rows_with(8192, question), rows_with(16'384, question)});
+  };
+  const Outcome assumed = gate({});
+  EXPECT_EQ(assumed.status, ExitStatus::regression);
+  EXPECT_THAT(assumed.out,
+              HasSubstr("theoretical occupancy is no lower (256 threads per block assumed: calc --from takes "
+                        "--block-size); if the change is meant"));
+  EXPECT_THAT(gate({.block_threads = 256}).out, HasSubstr("theoretical occupancy is no lower; if"));
+  EXPECT_THAT(gate({.block_threads = 128}).out, HasSubstr("theoretical_pct 100 -> 81.25"));
+  DeviceKernel required = find("plain(float*)", "sm_90");
+  required.required_block_threads = 128;
+  EXPECT_THAT(answer_binary({&required, 1}, {}, AnswerFormat::csv), testing::Not(HasSubstr("assumed:")));
+}
+
 TEST(DeviceCode, LocalAccessesHaveTheWidthThatTheirNameSays) {
   CodeListing listing;
   listing.read("\t\tFunction : all_widths");

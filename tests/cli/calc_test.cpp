@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -293,7 +294,7 @@ TEST(Calc, SaysWhatToDo) {
     const std::size_t begin = out.find("what to do\n");
     return begin == std::string::npos ? "" : out.substr(begin, out.find("\n\n", begin) - begin);
   };
-  EXPECT_EQ(advice("--block-size 512 --registers 32"), "what to do\n  Nothing to gain: 100 %.");
+  EXPECT_EQ(advice("--block-size 512 --registers 32"), "what to do\n  Theory cannot rise: 100 %.");
   const std::string cliff = advice("--block-size 512 --registers 33 --dynamic-smem 12K");
   EXPECT_THAT(cliff, HasSubstr("32 registers per thread instead of 33: 100 %, 4 blocks per SM; cap them with "
                                "__maxnreg__(32)"));
@@ -306,6 +307,40 @@ TEST(Calc, SaysWhatToDo) {
   // Other changes give more: 87.5 %.
   EXPECT_THAT(advice("--block-size 128 --registers 32 --dynamic-smem 20K --carveout 60"),
               HasSubstr("Without a change of the kernel: 86 % as the carveout instead of 60 %: 62.5 %"));
+}
+
+TEST(Calc, BoundsWhatWholeWavesSaveAsExplainDoes) {
+  for (const std::string launch :
+       {"--gpu h100-sxm5-80gb --block-size 256 --registers 32 --grid 1077",
+        "--gpu h100-sxm5-80gb --block-size 256 --registers 32 --grid 1584",
+        "--gpu h100-sxm5-80gb --block-size 256 --registers 32 --grid 7424",
+        "--gpu h100-sxm5-80gb --block-size 256 --registers 40 --grid 1000",
+        "--gpu h100-sxm5-80gb --block-size 256 --registers 32 --cluster 8 --grid 1600",
+        "--gpu h200 --block-size 512 --registers 32 --grid 200",
+        "--gpu h200 --block-size 256 --registers 32 --grid 66"}) {
+    const json whole_waves = json::parse(run_command("calc " + launch + " --format json").out)["whole_waves"];
+    const json explained =
+        json::parse(run_command("explain " + launch + " --time-us 200 --format json").out)["findings"];
+    const auto of_grid = std::ranges::find_if(explained, [](const json& finding) {
+      return finding["cause"] == "tail" || finding["cause"] == "small_grid";
+    });
+    ASSERT_NE(of_grid, explained.end()) << launch;
+    EXPECT_NEAR(whole_waves["time_saved_at_most_pct"], (*of_grid)["time_saved_at_most_pct"], 1e-3) << launch;
+  }
+  const auto said = [](const std::string& launch) {
+    return run_command("calc --registers 32 " + launch).out;
+  };
+  EXPECT_THAT(
+      said("--gpu h100-sxm5-80gb --block-size 256 --grid 1077"),
+      HasSubstr("  Theory cannot rise: 100 %.\n"
+                "  Grid: 2 rounds of blocks, the last with 21 of 1,056. 1,056 or 2,112 blocks take at "
+                "most 49 % less time for the same work, if blocks are equal.\n"));
+  EXPECT_THAT(said("--gpu h200 --block-size 512 --grid 200"),
+              HasSubstr("Grid: 328 of 528 places stay empty. 528 blocks take at most 62 % less time"));
+  for (const char* filled : {"2112", "1000001"})
+    EXPECT_THAT(said(fmt::format("--gpu h200 --block-size 256 --grid {}", filled)), Not(HasSubstr("Grid:")));
+  const std::string whole = "calc --gpu h200 --block-size 256 --registers 32 --grid 2112 --format json";
+  EXPECT_TRUE(json::parse(run_command(whole).out)["whole_waves"].is_null());
 }
 
 TEST(Calc, NamesBothChangesWhereLimitersTie) {

@@ -271,11 +271,11 @@ TEST(ExplainNumbers, GiveTheSameAdviceAboutTheoryAsCalc) {
   EXPECT_EQ(calc.at("steps").at(0).at("theoretical_pct"), 100);
   for (const auto& sentence : calc.at("what_to_do")) {
     const std::string text = sentence.get<std::string>();
-    if (!text.starts_with("Time:")) {
+    if (!text.starts_with("Time:") && !text.starts_with("Grid:")) {
       EXPECT_THAT(limit.at("remedy").get<std::string>(), HasSubstr(text));
     }
   }
-  EXPECT_THAT(calc.at("what_to_do").back().get<std::string>(), HasSubstr("100 % takes at most 33 % less"));
+  EXPECT_THAT(calc.at("what_to_do").dump(), HasSubstr("100 % takes at most 33 % less"));
   EXPECT_NEAR(limit.at("time_saved_at_most_pct"), 100 / 3.0, 0.001);
 }
 

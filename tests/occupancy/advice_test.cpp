@@ -387,7 +387,7 @@ TEST(TheoryAdvice, SaysThatNoSmallChangeHelpsAndWhichLargerOneDoes) {
   EXPECT_TRUE(tied.pair || tied.beyond);
   EXPECT_THAT(
       sentences(advise_on_theory(limits_of({9, 0}), {{.block_threads = 512}, {.registers_per_thread = 32}})),
-      ElementsAre("Nothing to gain: 100 %."));
+      ElementsAre("Theory cannot rise: 100 %."));
 }
 
 /// Advice on a launch that registers and shared memory limit to as many blocks.
@@ -403,12 +403,12 @@ TEST(TheoryAdvice, NamesTwoChangesThatReachClearlyMoreThanOneWhereLimitersTie) {
   ASSERT_EQ(seven.highest.size(), 1u);
   EXPECT_EQ(seven.highest[0].change, (Change{Axis::block_threads, 160, 192}));
   EXPECT_EQ(seven.highest[0].theoretical_pct, 75);
-  ASSERT_TRUE(seven.tied);
-  EXPECT_EQ(seven.tied->first, (Change{Axis::registers_per_thread, 52, 48}));
-  EXPECT_EQ(seven.tied->second, (Change{Axis::shared_bytes_per_block, 13'000, 11'776}));
-  EXPECT_EQ(seven.tied->blocks_per_sm, 8);
-  EXPECT_EQ(seven.tied->theoretical_pct, 100 * 40.0 / 48);
-  EXPECT_EQ(reached_pct(seven), seven.tied->theoretical_pct);
+  ASSERT_TRUE(seven.within_reach);
+  EXPECT_EQ(seven.within_reach->first, (Change{Axis::registers_per_thread, 52, 48}));
+  EXPECT_EQ(seven.within_reach->second, (Change{Axis::shared_bytes_per_block, 13'000, 11'776}));
+  EXPECT_EQ(seven.within_reach->blocks_per_sm, 8);
+  EXPECT_EQ(seven.within_reach->theoretical_pct, 100 * 40.0 / 48);
+  EXPECT_EQ(reached_pct(seven), seven.within_reach->theoretical_pct);
   EXPECT_THAT(
       sentences(seven).back(),
       HasSubstr(
@@ -417,29 +417,57 @@ TEST(TheoryAdvice, NamesTwoChangesThatReachClearlyMoreThanOneWhereLimitersTie) {
   // 10 blocks of 3 warps; an eleventh would be 2 points more than other block sizes reach, a twelfth is 8.
   const TheoryAdvice ten = on_tied({12, 0}, 96, 58, 8'700);
   EXPECT_NEAR(ten.highest.at(0).theoretical_pct, 66.67, 0.01);
-  ASSERT_TRUE(ten.tied);
-  EXPECT_EQ(ten.tied->theoretical_pct, 75);
-  EXPECT_EQ(ten.tied->second, (Change{Axis::shared_bytes_per_block, 8'700, 7'424}));
+  ASSERT_TRUE(ten.within_reach);
+  EXPECT_EQ(ten.within_reach->theoretical_pct, 75);
+  EXPECT_EQ(ten.within_reach->second, (Change{Axis::shared_bytes_per_block, 8'700, 7'424}));
   // 5 blocks of 5 warps; a sixth is 3 points more than 224 threads reach, and 7 % more.
   const TheoryAdvice five = on_tied({9, 0}, 160, 68, 43'921);
   EXPECT_EQ(five.highest.at(0).theoretical_pct, 43.75);
-  ASSERT_TRUE(five.tied);
-  EXPECT_EQ(five.tied->first, (Change{Axis::registers_per_thread, 68, 64}));
-  EXPECT_EQ(five.tied->second, (Change{Axis::shared_bytes_per_block, 43'921, 37'888}));
-  // Registers alone limit.
-  EXPECT_FALSE(on_tied({8, 6}, 160, 52, 8'000).tied);
+  ASSERT_TRUE(five.within_reach);
+  EXPECT_EQ(five.within_reach->first, (Change{Axis::registers_per_thread, 68, 64}));
+  EXPECT_EQ(five.within_reach->second, (Change{Axis::shared_bytes_per_block, 43'921, 37'888}));
+  // Registers alone limit, with 64 of them too.
+  EXPECT_FALSE(on_tied({8, 6}, 256, 72, 4'000).highest.empty());
+  EXPECT_FALSE(on_tied({8, 6}, 256, 72, 4'000).within_reach);
+}
+
+TEST(TheoryAdvice, NamesTwoChangesWhereTheBestOfOneMeetsTheNextLimiter) {
+  // 10 blocks by registers and 11 by shared memory; 16 have 4,096 registers and 14,592 B each, 1,024 of them the driver's.
+  const TheoryAdvice ten = on_tied({9, 0}, 128, 48, 20'000);
+  EXPECT_EQ(ten.highest.at(0).theoretical_pct, 68.75);
+  ASSERT_TRUE(ten.within_reach);
+  EXPECT_EQ(ten.within_reach->first, (Change{Axis::registers_per_thread, 48, 32}));
+  EXPECT_EQ(ten.within_reach->second, (Change{Axis::shared_bytes_per_block, 20'000, 13'568}));
+  EXPECT_EQ(ten.within_reach->theoretical_pct, 100);
+  EXPECT_EQ(ten.within_reach->blocks_per_sm, 16);
+  // 6 blocks by registers and 7 by shared memory.
+  const TheoryAdvice six = on_tied({8, 0}, 256, 40, 22'000);
+  EXPECT_EQ(six.highest.at(0).theoretical_pct, 87.5);
+  ASSERT_TRUE(six.within_reach);
+  EXPECT_EQ(six.within_reach->first, (Change{Axis::registers_per_thread, 40, 32}));
+  EXPECT_EQ(six.within_reach->second, (Change{Axis::shared_bytes_per_block, 22'000, 19'968}));
+  EXPECT_EQ(six.within_reach->theoretical_pct, 100);
 }
 
 TEST(TheoryAdvice, NamesTheTwoChangesWithinReachThatGainMostForTheirCostWhereAnyReachClearlyMore) {
   std::mt19937 random(9);
-  int ties = 0;
+  int met = 0;
   int named = 0;
-  while (ties < 400) {
+  while (met < 400) {
     const Limits& limits = all_limits()[random() % all_limits().size()];
     const Configuration now = drawn(limits, random);
-    if (theoretical_occupancy(limits, now.launch, now.usage).limiters.size() < 2) continue;
-    ++ties;
     const TheoryAdvice advice = advise_on_theory(limits, now);
+    const Limiters limiters = theoretical_occupancy(limits, now.launch, now.usage).limiters;
+    const auto limiters_after = [&](const Change& change) {
+      const auto [launch, usage] = with(change.axis, change.to, now);
+      return theoretical_occupancy(limits, launch, usage).limiters;
+    };
+    if (limiters.size() < 2 &&
+        (advice.highest.empty() || limiters_after(advice.highest[0].change) == limiters)) {
+      EXPECT_FALSE(advice.within_reach);
+      continue;
+    }
+    ++met;
     const double by_one = std::max(advice.beyond ? advice.beyond->theoretical_pct : advice.theoretical_pct,
                                    advice.highest.empty() ? 0 : advice.highest[0].theoretical_pct);
     const auto points_for_cost = [&](const Change& first, const Change& second, double reached) {
@@ -458,10 +486,10 @@ TEST(TheoryAdvice, NamesTheTwoChangesWithinReachThatGainMostForTheirCostWhereAny
                                   {Axis::shared_bytes_per_block, bytes, fewer}, reached));
       }
     }
-    ASSERT_TRUE(advice.tied || advice.pair || most == 0);
-    if (!advice.tied) continue;
+    ASSERT_TRUE(advice.within_reach || advice.pair || most == 0);
+    if (!advice.within_reach) continue;
     ++named;
-    const auto& [first, second, blocks, reached] = *advice.tied;
+    const auto& [first, second, blocks, reached] = *advice.within_reach;
     EXPECT_GE(points_for_cost(first, second, reached), most);
     EXPECT_EQ(pct(limits, with(second.axis, second.to, with(first.axis, first.to, now))), reached);
     EXPECT_GT(reached, by_one * kClearlyMore);
