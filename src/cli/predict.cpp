@@ -158,37 +158,41 @@ constexpr double kAlmostAllOfLaunch = 0.9;
 /// What to do, and the share of the launch's time that it is predicted to save; 0 where it is not known.
 struct Remedy {
   double saved = 0;
+  double most = 0;  ///< that it could save, where that is more
   std::string sentences;
 };
 
-/// What the longest block takes of the launch, and what the same launch of equal blocks, each as long as the mean, is simulated to
-/// save. Dividing blocks costs overheads that are not in it: it is a bound. Where warps contend a block takes longer than alone.
+/// What the longest block takes of the launch, what the same launch of equal blocks, each as long as the mean, is simulated to save,
+/// and what is saved by blocks that fill every place until all end. Dividing blocks costs overheads that are in neither: they are
+/// bounds. Where warps contend a block takes longer than alone.
 /// @param cycles_of  of the SM that takes longest, with other work in the same launch
-/// @param cycles     the same, now
 Remedy remedy_of_uneven_blocks(const Finding& loss, const Tasks& tasks, const auto& cycles_of,
-                               double cycles) {
-  const double saved = 1 - cycles_of(tasks.even_blocks()) / cycles;
-  if (saved < kLeastShare) return {.sentences = loss.remedy};
-  const double share = std::min(1.0, tasks.longest_block_cycles() / cycles);
+                               const Prediction& now) {
+  const double saved = std::max(0.0, 1 - cycles_of(tasks.even_blocks()) / now.cycles_active_max);
+  const double most = std::max(saved, 1 - now.predicted_elapsed_pct / now.theoretical_pct);
+  if (most < kLeastShare) return {.sentences = loss.remedy};
+  const double share = std::min(1.0, tasks.longest_block_cycles() / now.cycles_active_max);
   return {.saved = saved,
-          .sentences =
-              fmt::format("The longest block takes {}{:.0f} % of the launch{} With equal blocks of "
-                          "the same work the launch takes up to {:.0f} % less. {}",
-                          tasks.contends() ? "at least " : "", 100 * share,
-                          share < kMostOfLaunch ? "." : ": divide it.", 100 * saved,
-                          share < kAlmostAllOfLaunch
-                              ? loss.remedy
-                              : fmt::format("Another order saves {:.0f} % at most.", 100 * (1 - share)))};
+          .most = most,
+          .sentences = fmt::format(
+              "The longest block takes {}{:.0f} % of the launch{} Equal blocks of the same work take up to "
+              "{:.0f} % "
+              "less in this grid, and blocks that fill all places to the end at most {:.0f} %. {}",
+              tasks.contends() ? "at least " : "", 100 * share, share < kMostOfLaunch ? "." : ": divide it.",
+              100 * saved, 100 * most,
+              share < kAlmostAllOfLaunch
+                  ? loss.remedy
+                  : fmt::format("Another order saves {:.0f} % at most.", 100 * (1 - share)))};
 }
 
 /// What to do about the limit of theory and about the largest loss, with the time that it is predicted to save. None about
 /// the grid: another one is advised, or others were found no better. What saves more comes first.
 /// @param cycles_with  of the SM that takes longest, with a configuration and work
-/// @param cycles       the same, now
+/// @param prediction   of the launch as it is
 /// @param other_grid   is advised: of losses nothing is said, but of uneven blocks that cost more than it saves
 std::vector<std::string> remedies_of(const std::vector<Finding>& findings, const Configuration& now,
-                                     const Tasks& tasks, const auto& cycles_with, double cycles,
-                                     const std::optional<Advice>& other_grid) {
+                                     const Tasks& tasks, const auto& cycles_with,
+                                     const Prediction& prediction, const std::optional<Advice>& other_grid) {
   std::vector<Remedy> remedies;
   const auto first = [&](FindingList list) {
     return std::ranges::find_if(findings, [&](const Finding& each) {
@@ -203,7 +207,7 @@ std::vector<std::string> remedies_of(const std::vector<Finding>& findings, const
     if (!changes.empty() && std::ranges::find(changes, Axis::block_threads, &Change::axis) == changes.end()) {
       Configuration changed = now;
       for (const Change& change : changes) changed = with(change.axis, change.to, changed);
-      const double saved = 1 - cycles_with(changed, tasks) / cycles;
+      const double saved = 1 - cycles_with(changed, tasks) / prediction.cycles_active_max;
       if (saved >= kLeastShare) remedy.saved = saved;
       remedy.sentences += saved < kLeastShare
                               ? " It is predicted to save no time."
@@ -213,9 +217,10 @@ std::vector<std::string> remedies_of(const std::vector<Finding>& findings, const
   if (const auto loss = first(FindingList::losses); loss != findings.end()) {
     const auto cycles_of = [&](const Tasks& other) { return cycles_with(now, other); };
     const Remedy remedy = loss->cause == Cause::uneven_blocks
-                              ? remedy_of_uneven_blocks(*loss, tasks, cycles_of, cycles)
+                              ? remedy_of_uneven_blocks(*loss, tasks, cycles_of, prediction)
                               : Remedy{.sentences = loss->remedy};
-    if (!other_grid || 100 * remedy.saved > other_grid->time_saved_pct) remedies.push_back(remedy);
+    if (!other_grid || 100 * std::max(remedy.saved, remedy.most) > other_grid->time_saved_pct)
+      remedies.push_back(remedy);
   }
   std::ranges::stable_sort(remedies, std::ranges::greater(), &Remedy::saved);
   return mapped(remedies, &Remedy::sentences);
@@ -270,8 +275,8 @@ Answer predict_launch(const PredictOptions& options) {
     return predict(changed.launch, changed.usage, limits, chosen, work_of_it, options.chance, origin)
         .cycles_active_max;
   };
-  answer.remedies = remedies_of(findings, {launch, usage}, tasks, cycles_with,
-                                answer.prediction.cycles_active_max, answer.advice);
+  answer.remedies =
+      remedies_of(findings, {launch, usage}, tasks, cycles_with, answer.prediction, answer.advice);
   record.compiled.reset();
   answer.row = row_of(record);
   // All of its usage that the user gives.

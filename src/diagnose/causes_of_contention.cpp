@@ -119,6 +119,11 @@ bool most_wait_for_memory(const Situation& situation) {
   return waiting_for_memory(situation) >= kMostWait;
 }
 
+bool waits_for_latency(const Situation& situation) {
+  const std::optional<double>& busy = situation.counters().dram_busy_pct;
+  return most_wait_for_memory(situation) && busy && *busy < kBusyMemoryPct;
+}
+
 bool may_share_addresses(const Situation& situation) {
   return atomic_requests(situation) > 0 || waiting_for_memory(situation) >= kSomeWait;
 }

@@ -82,6 +82,12 @@ std::optional<Claim> limit_claim(
   }
   claim.advice = advise_on_theory(*situation.facts.limits, {situation.launch, situation.usage});
   claim.remedy = fmt::format("{}", fmt::join(sentences(*claim.advice), " "));
+  if (waits_for_latency(situation)) {
+    claim.remedy += fmt::format(
+        " Warps wait for memory, and the device's is {:.0f} % busy: more or wider loads in flight of each "
+        "thread do the same without more warps, unless L2 is busy, which was not read.",
+        *situation.counters().dram_busy_pct);
+  }
   claim.no_time = no_time_by_theory(situation, *claim.advice);
   return claim;
 }

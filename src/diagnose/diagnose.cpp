@@ -200,6 +200,8 @@ std::string condition(const Situation& situation) {
   std::vector<std::string_view> not_read;
   if (!counters.dram_busy_pct) not_read.push_back("device memory");
   if (most_wait_for_memory(situation)) not_read.push_back("L2");
+  if (situation.usage.static_shared_bytes + situation.launch.dynamic_shared_bytes > 0)
+    not_read.push_back("shared memory");
   if (!counters.fp32_pipe_pct) not_read.push_back("a pipe");
   if (not_read.empty()) return of_caller;
   return fmt::format("{}; not if {} is saturated, which was not read", of_caller,
@@ -284,6 +286,8 @@ Finding finding_of(const Claim& claim, const Situation& situation) {
     finding.remedy = fmt::format("This kernel belongs to {}: its caller can {}.", library->name,
                                  library->caller_can_change);
     finding.advice.reset();
+    if (library->is_spared && claim.time_ratio)
+      finding.time = TimeSaved{1, most_text(1, situation) + ": what its caller can do spares it."};
   } else if (situation.facts.may_be_tritons && claim.advice) {
     finding.remedy += " If it is Triton's, num_warps, maxnreg and its tile sizes set these.";
   }

@@ -212,6 +212,8 @@ inline constexpr std::string_view kWaitForAddress =
 /// Whether blocks may wait for each other at an address: they make atomic requests, or many warps wait for memory.
 bool may_share_addresses(const Situation& situation);
 bool most_wait_for_memory(const Situation& situation);
+/// Likewise, and device memory is not busy.
+bool waits_for_latency(const Situation& situation);
 /// The resource that is in use most, percent, with its column; 0 where no counter was read.
 /// @param share  of the time that is meant, in which SMs are active: counters of an SM are over its active cycles
 Evidence most_used(const Situation& situation, double share = 1);

@@ -22,7 +22,7 @@ constexpr KernelLibrary kConvolution{
     "let other engines be timed (torch.backends.cudnn.benchmark), or change batch, layout or data type"};
 constexpr KernelLibrary kLayout{
     "cuDNN",
-    "give it tensors in the layout that the next kernel reads (channels_last), which spares this one"};
+    "give it tensors in the layout that the next kernel reads (channels_last), which spares this one", true};
 /// One block a channel: larger batches give it no more of them.
 constexpr KernelLibrary kBatchNorm{
     "cuDNN", "change layout (channels_last) or data type, for which it has other kernels"};
@@ -41,7 +41,8 @@ constexpr KernelLibrary kPytorch{
 constexpr KernelLibrary kFill{"PyTorch",
                               "fill less often; a tuner that clears the L2 cache before each launch that it "
                               "times, as Triton's do_bench "
-                              "does, ends with the tuning"};
+                              "does, ends with the tuning",
+                              true};
 constexpr KernelLibrary kInductor{"torch.compile",
                                   "compile with mode=max-autotune, which times other BLOCK sizes, num_warps "
                                   "and num_stages, or give it larger tensors"};

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <initializer_list>
+#include <map>
 #include <sstream>
 #include <string>
 
@@ -26,6 +27,7 @@
 namespace occbench {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -240,11 +242,13 @@ TEST_F(PredictFromFile, SaysWhatTheLongestBlockTakesOfALaunchAndWhatEqualBlocksW
         .get<std::vector<std::string>>();
   };
   // It begins after 20,000 cycles, and equal blocks take 40,500.
-  EXPECT_THAT(remedies(1583),
-              testing::ElementsAre(StartsWith("The longest block takes 95 % of the launch: divide it. With "
-                                              "equal blocks of the same work the launch takes up to 90 % "
-                                              "less. Another order saves 5 % at most."),
-                                   HasSubstr("32 registers per thread instead of 40")));
+  EXPECT_THAT(
+      remedies(1583),
+      testing::ElementsAre(AllOf(StartsWith("The longest block takes 95 % of the launch: divide it. "
+                                            "Equal blocks of the same work take up to 90 % less in this "
+                                            "grid, and blocks that fill all places to the end"),
+                                 HasSubstr("Another order saves 5 % at most.")),
+                           HasSubstr("32 registers per thread instead of 40")));
   EXPECT_THAT(remedies(0), testing::ElementsAre(HasSubstr("Another order saves 0 % at most."),
                                                 HasSubstr("It is predicted to save no time.")));
 }
@@ -255,8 +259,39 @@ TEST(Predict, TellsOfTheRemedyFirstThatSavesMore) {
       "predict --gpu h100-sxm5-80gb --block-size 192 --grid 3000 --registers 56 --work linear:60000:0.2:1.8");
   EXPECT_THAT(said, ContainsRegex("blocks of 192 threads would take 3 % less(.|\n)*"
                                   "predicted to save 20 % of the time(.|\n)*"
-                                  "The longest block takes 38 % of the launch. With equal blocks of the same "
-                                  "work the launch takes up to 14 % less"));
+                                  "The longest block takes 38 % of the launch. Equal blocks of the same work "
+                                  "take up to 14 % less"));
+}
+
+TEST(Predict, BoundsWhatShorterBlocksOfUnevenWorkWereMeasuredToSave) {
+  int compared = 0;
+  for (const std::string model : {"nvidia-h200", "nvidia-h100-80gb-hbm3"}) {
+    std::map<std::string, CaseRecord> rows;
+    for (CaseRecord& row : read_case_records(OCCBENCH_SOURCE_DIR "/results/" + model + "/full.csv")) {
+      if (row.identity.experiment == "tail_remedies") rows.emplace(full_name(row.identity), row);
+    }
+    for (const char* waves : {"1.05", "1.25", "1.50", "2.10"}) {
+      const auto row = [&](const std::string& remedy) {
+        return rows.at(
+            fmt::format("tail_remedies/spin/plain/remedy={}/waves={}/shape=uniform", remedy, waves));
+      };
+      const CaseRecord plain = row("plain");
+      const double saved = 100 * (1 - *row("shorter_blocks").times.time_us / *plain.times.time_us);
+      const std::string said =
+          printed(fmt::format("predict --gpu {} --block-size {} --registers {} --grid {} --work {}",
+                              model == "nvidia-h200" ? "h200" : "h100-sxm5-80gb", plain.launch->block_threads,
+                              plain.compiled->usage.registers_per_thread, plain.launch->grid_blocks,
+                              to_string(*plain.identity.work)));
+      constexpr std::string_view kBefore = "to the end at most ";
+      const std::size_t at = said.find(kBefore);
+      ASSERT_NE(at, said.npos) << said;
+      const double at_most = std::atof(said.c_str() + at + kBefore.size());
+      EXPECT_GE(at_most, saved) << model << " " << waves;
+      EXPECT_LE(at_most, saved + 20) << model << " " << waves << ": a bound that says nothing";
+      ++compared;
+    }
+  }
+  EXPECT_EQ(compared, 8);
 }
 
 TEST(Predict, SaysWhatPointsAboveZeroAre) {

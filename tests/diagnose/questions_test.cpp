@@ -665,6 +665,40 @@ TEST(ByNumbers, ShortBlocksAreACauseWhereTheTimeOfTheLaunchSaysSo) {
                                                      "and end less often.")));
 }
 
+TEST(TimeSaved, OfAKernelThatItsCallerCanSpareIsAllOfIt) {
+  LaunchFacts facts = with_tail();
+  facts.times.time_us = 44;
+  facts.library =
+      library_of("void cudnn::ops::nhwcToNchwKernel<float, float>(cudnn::ops::nhwc2nchw_params_t<float>)");
+  ASSERT_TRUE(facts.library);
+  EXPECT_EQ(saved_by(facts, Cause::tail).share, 1);
+  EXPECT_EQ(saved_by(facts, Cause::tail).sentence,
+            "At most 0.044 of 0.044 ms per launch: what its caller can do spares it.");
+}
+
+TEST(TimeSaved, OfAKernelThatUsesSharedMemorySaysThatItWasNotRead) {
+  const auto said = [](const std::string& name) {
+    const auto findings = findings_of(name);
+    return finding_of(findings, Cause::shared_memory_limit)->time->sentence;
+  };
+  // The same kernel with 8 blocks on an SM takes 1.3 % less.
+  EXPECT_THAT(
+      said("lower_occupancy_faster/results_per_thread/product_4/body=product/results=4/blocks_per_sm=6"),
+      testing::EndsWith("; not if shared memory is saturated, which was not read."));
+}
+
+TEST(RecordedRow, FewWarpsThatWaitForIdleMemoryAreToldOfMoreLoadsInFlight) {
+  const auto limit = [](const std::string& name) {
+    return finding_of(findings_of(name), Cause::shared_memory_limit)->remedy;
+  };
+  // 177 GB/s; 3,142 GB/s with 16 bytes and 8 loads in flight, at the same occupancy.
+  EXPECT_THAT(
+      limit("latency_hiding/reads/bytes_4_in_flight_1/bytes=4/in_flight=1/blocks_per_sm=1"),
+      HasSubstr("Warps wait for memory, and the device's is 3 % busy: more or wider loads in flight"));
+  EXPECT_THAT(limit("latency_hiding/reads/bytes_16_in_flight_8/bytes=16/in_flight=8/blocks_per_sm=4"),
+              testing::Not(HasSubstr("loads in flight")));
+}
+
 TEST(RecordedRow, OfAProgramWithANameOfCMayBeTritons) {
   const std::string programs = OCCBENCH_SOURCE_DIR "/results/nvidia-h100-80gb-hbm3/programs/";
   int limited = 0;
