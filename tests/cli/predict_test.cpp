@@ -274,12 +274,12 @@ TEST(Predict, SaysWhatARemedyOfTheLimitSavesAndWhatToDoAboutTheLargestLoss) {
   EXPECT_THAT(printed(launch + ":bytes=32768"),
               AllOf(HasSubstr("32 registers per thread instead of 40: 100 %"),
                     HasSubstr("It is predicted to save no time."), HasSubstr("Move fewer bytes")));
-  // Both changes that reach more together than another block size does.
+  // Both changes that reach more together than one does.
   EXPECT_THAT(
-      printed("predict --gpu 3090 --block-size 160 --registers 52 --dynamic-smem 13000 --grid 5740 --work "
+      printed("predict --gpu h200 --block-size 128 --registers 48 --dynamic-smem 20000 --grid 21120 --work "
               "equal:20000"),
-      AllOf(HasSubstr("Two changes reach more: 48 registers"),
-            HasSubstr("It is predicted to save 10 % of the time.")));
+      AllOf(HasSubstr("Two changes reach more: 32 registers"),
+            HasSubstr("It is predicted to save 37 % of the time.")));
   // Eight whole waves instead of eleven.
   EXPECT_THAT(printed(launch), HasSubstr("It is predicted to save 27 % of the time."));
   EXPECT_THAT(printed("predict --gpu h100-sxm5-80gb --block-size 256 --grid 1900 --registers 40 --work "
