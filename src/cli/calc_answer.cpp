@@ -459,16 +459,17 @@ std::vector<std::string> what_to_do(const Question& question, const TheoryAdvice
   const Step* const step = !advice.highest.empty() ? &advice.highest.front()
                            : advice.beyond         ? &*advice.beyond
                                                    : nullptr;
-  if (step != nullptr && advice.theoretical_pct > 0) {
+  const std::optional<PairOfChanges>& pair = advice.within_reach ? advice.within_reach : advice.pair;
+  if (step != nullptr && advice.theoretical_pct > 0 && !question.registers_given) {
     const Change& change = step->change;
-    if (!question.registers_given)
-      all.push_back(fmt::format(
-          "The first of these holds up to {} registers per thread; --registers says what holds with more.",
-          most_registers(question, with(change.axis, change.to, question.configuration),
-                         [&](const Occupancy& of) { return of.blocks_per_sm >= step->blocks_per_sm; })));
-    const double pct = advice.within_reach ? reached_pct(advice) : step->theoretical_pct;
-    all.push_back(time_sentence(advice.theoretical_pct, pct, waves_of(question)));
+    all.push_back(fmt::format(
+        "The first of these holds up to {} registers per thread; --registers says what holds with more.",
+        most_registers(question, with(change.axis, change.to, question.configuration),
+                       [&](const Occupancy& of) { return of.blocks_per_sm >= step->blocks_per_sm; })));
   }
+  if ((step != nullptr || pair) && advice.theoretical_pct > 0)
+    all.push_back(time_sentence(advice.theoretical_pct, pair ? pair->theoretical_pct : step->theoretical_pct,
+                                waves_of(question)));
   constexpr double kLeastTimeSavedPct = 1;
   const std::optional<PartialWaves> partial = partial_waves(question);
   if (partial && partial->time_saved_at_most_pct >= kLeastTimeSavedPct)

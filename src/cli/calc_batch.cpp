@@ -66,9 +66,9 @@ Json answers_of_any() {
   return answer_json({&all_limits().back(), {{.block_threads = 32}, {}}, std::nullopt, {}});
 }
 
-// As CSV what was asked is written as it was read. `refused` gets why there is no answer, `note` that or why one is not whole.
+// As CSV what was asked is written as it was read. `answer` says why there is none, `note` that or why one is not whole.
 Json answered(const CsvTable& table, const std::vector<std::string>& cells, AnswerFormat format,
-              std::string& refused, std::string& note) {
+              Answered& answer, std::string& note) {
   Json typed;
   Json answers;
   try {
@@ -78,9 +78,10 @@ Json answered(const CsvTable& table, const std::vector<std::string>& cells, Answ
     answers = answer_json(question);
     note = why_no_waves(question);
   } catch (const InputError& error) {
-    refused = note = error.what();
+    note = error.what();
+    answer = {.why_not = note, .refused = true};
     answers = answers_of_any();
-    for (Json& answer : answers) answer = nullptr;
+    for (Json& none : answers) none = nullptr;
   }
   Json object = row_head("batch", "");
   object.erase("case");
@@ -159,11 +160,11 @@ std::string as_table(std::span<const Json> rows) {
 }
 
 /// Where something is noted of a row, all have the column `note`.
-std::vector<Json> answer_rows(const CsvTable& table, AnswerFormat format, std::span<std::string> refused) {
+std::vector<Json> answer_rows(const CsvTable& table, AnswerFormat format, std::span<Answered> answers) {
   std::vector<Json> rows;
   std::vector<std::string> notes(table.rows.size());
   for (std::size_t index = 0; index < table.rows.size(); ++index)
-    rows.push_back(answered(table, table.rows[index], format, refused[index], notes[index]));
+    rows.push_back(answered(table, table.rows[index], format, answers[index], notes[index]));
   if (std::ranges::all_of(notes, &std::string::empty)) return rows;
   for (std::size_t index = 0; index < rows.size(); ++index) {
     std::string note = rows[index].contains("note") ? cell_text(rows[index]["note"]) : "";
@@ -331,9 +332,9 @@ std::string answer_batch(const std::string& file, std::span<const GpuOption> gpu
     fmt::print(remarks, "{} {} no launch and {} left out\n",
                counted(static_cast<std::int64_t>(dropped), "row"), dropped == 1 ? "has" : "have",
                dropped == 1 ? "is" : "are");
-  std::vector<std::string> refused(table.rows.size());
-  std::vector<Json> rows = answer_rows(table, format, refused);
-  status = tell_refused(refused, table, source, remarks);
+  std::vector<Answered> answers(table.rows.size());
+  std::vector<Json> rows = answer_rows(table, format, answers);
+  status = tell_unanswered(answers, table, source, remarks);
   if (order == BatchOrder::ranked) rank(rows);
   return format == AnswerFormat::table ? as_table(rows) : flat_text(rows, format);
 }

@@ -448,6 +448,9 @@ void predict_record(CaseRecord& record, const std::optional<DeviceProfile>& prof
 }
 
 Row predicted_row(Row row, const std::optional<DeviceProfile>& profile) {
+  // What was predicted before is no answer.
+  for (const std::string& name : predicted_columns())
+    if (name.starts_with("predicted_")) set_cell(row, *find_column(name), "");
   // A recorded case that was skipped has none of them.
   if (!row.block_threads && !row.grid_blocks && !row.registers_per_thread) {
     add_note(row.note, no_prediction("there is no launch"));
@@ -479,24 +482,25 @@ Row row_of_theory(Row row) {
 std::vector<std::string> predicted_cells(const CsvTable& table, const std::vector<std::string>& cells,
                                          std::span<const std::string> names,
                                          std::span<const std::string> answers,
-                                         const std::optional<DeviceProfile>& profile, std::string& refused) {
+                                         const std::optional<DeviceProfile>& profile, Answered& answered) {
   Row row;
   try {
     row = row_of_cells(table, cells);
     row = predicted_row(row, profile);
+    if (!row.predicted_pct) answered.why_not = row.note;
   } catch (const InputError& error) {
-    refused = error.what();
+    answered = {.why_not = error.what(), .refused = true};
     row = row_of_theory(std::move(row));
     for (std::size_t i = 0; i < cells.size(); ++i) {
       if (table.names[i] == "work") row.work = cells[i];
       if (table.names[i] == "note") row.note = cells[i];
     }
-    add_note(row.note, no_prediction(refused));
+    add_note(row.note, no_prediction(answered.why_not));
   }
   std::vector<std::string> out;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const bool answered = std::ranges::find(answers, names[i]) != answers.end();
-    out.push_back(answered ? cell_text(row, *find_column(names[i])) : cells[i]);
+    const bool is_answer = std::ranges::find(answers, names[i]) != answers.end();
+    out.push_back(is_answer ? cell_text(row, *find_column(names[i])) : cells[i]);
   }
   return out;
 }
@@ -510,7 +514,7 @@ std::vector<std::string> predicted_cells(const CsvTable& table, const std::vecto
 /// @param gpu  of all rows; not given: their columns say it
 /// Prints the same rows as CSV, with theory, prediction and explanation added; other columns stay as they are. A row that
 /// cannot be predicted says why in the column `note`, and has the theory that is known. Refused is one that is no launch,
-/// that no SM can hold, or whose work is wrong. @returns as tell_refused()
+/// that no SM can hold, or whose work is wrong. @returns as tell_unanswered()
 /// @throws InputError with file, line and column
 ExitStatus predict_batch(const std::string& file, const std::string& profile, const GpuOption& gpu,
                          Console& console) {
@@ -539,12 +543,12 @@ ExitStatus predict_batch(const std::string& file, const std::string& profile, co
   });
   std::vector<std::string> lines(table.rows.size());
   Waiting waiting("predicting rows:", lines.size());
-  std::vector<std::string> refused(table.rows.size());
+  std::vector<Answered> answered(table.rows.size());
   for_each_parallel(lines.size(), [&](std::size_t row) {
-    lines[row] = csv_record(predicted_cells(table, table.rows[row], names, answers, given, refused[row]));
+    lines[row] = csv_record(predicted_cells(table, table.rows[row], names, answers, given, answered[row]));
     waiting.step();
   });
-  const ExitStatus status = tell_refused(refused, table, source, console.err);
+  const ExitStatus status = tell_unanswered(answered, table, source, console.err);
   fmt::print(console.out, "{}{}", csv_record(names), fmt::join(lines, ""));
   return status;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "files/input.hpp"
@@ -329,6 +330,8 @@ namespace {
 
 /// More lines than this nobody reads; JSON and JUnit have all.
 constexpr std::size_t kMostLines = 40;
+/// Of a group of regressions.
+constexpr std::size_t kMostNames = 8;
 /// Notes change no verdict.
 constexpr std::size_t kMostNotes = 5;
 /// GitHub shows ten errors and ten warnings a step and drops the others.
@@ -340,11 +343,27 @@ struct Group {
   std::string reason;
   std::vector<const ComparedCase*> cases;
 
-  std::string names() const {
-    const ComparedCase& worst = *cases.front();
-    const std::string first =
-        worst.file.empty() ? worst.full_name() : fmt::format("{}: {}", worst.file, worst.full_name());
+  std::string title() const {
+    const std::string first = name_of(*cases.front());
     return cases.size() == 1 ? first : fmt::format("{} and {} more", first, cases.size() - 1);
+  }
+
+  /// A line each. Of what is no regression the title is enough.
+  std::vector<std::string> names() const {
+    if (label != to_string(Grade::regression)) return {title()};
+    std::vector<std::string> names;
+    for (const ComparedCase* const each : std::span(cases).first(std::min(cases.size(), kMostNames)))
+      names.push_back(name_of(*each));
+    if (names.size() < cases.size())
+      names.push_back(
+          fmt::format("and {} more; formats json and junit have all", cases.size() - names.size()));
+    return names;
+  }
+
+ private:
+  static std::string name_of(const ComparedCase& compared) {
+    return compared.file.empty() ? compared.full_name()
+                                 : fmt::format("{}: {}", compared.file, compared.full_name());
   }
 };
 
@@ -462,7 +481,8 @@ std::string comparison_table(const Comparison& comparison) {
   const std::vector<Group> groups = groups_of(comparison);
   const std::size_t shown = shown_of(groups);
   for (std::size_t i = 0; i < shown; ++i) {
-    text += fmt::format("{:<10}  {}\n            {}\n", groups[i].label, one_line(groups[i].names()),
+    text += fmt::format("{:<10}  {}\n            {}\n", groups[i].label,
+                        fmt::join(mapped(groups[i].names(), one_line), "\n            "),
                         one_line(groups[i].reason));
   }
   if (shown < groups.size()) text += fmt::format("{}\n", left_out(shown, groups.size()));
@@ -484,7 +504,8 @@ std::string comparison_markdown(const Comparison& comparison) {
   }
   const std::size_t shown = shown_of(groups);
   for (std::size_t i = 0; i < shown; ++i) {
-    text += fmt::format("| {} | {} | {} |\n", groups[i].label, markdown_text(groups[i].names()),
+    text += fmt::format("| {} | {} | {} |\n", groups[i].label,
+                        fmt::join(mapped(groups[i].names(), markdown_text), "<br>"),
                         markdown_text(groups[i].reason));
   }
   if (shown < groups.size()) text += fmt::format("\n{}\n", left_out(shown, groups.size()));
@@ -507,8 +528,10 @@ std::string comparison_annotations(const Comparison& comparison) {
     annotate(finding.grade, "occupancy gate", finding.message);
   }
   for (const Group& group : groups_of(comparison)) {
+    const std::vector<std::string> names = group.names();
     annotate(group.cases.front()->findings.front().grade,
-             fmt::format("occupancy {}: {}", group.label, group.names()), group.reason);
+             fmt::format("occupancy {}: {}", group.label, group.title()),
+             names.size() == 1 ? group.reason : fmt::format("{}\n{}", group.reason, fmt::join(names, "\n")));
   }
   const Verdict verdict = comparison.verdict();
   const std::string_view command =

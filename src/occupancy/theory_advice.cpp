@@ -129,57 +129,87 @@ Cliffs cliffs_on(const Limits& limits, const Configuration& configuration, Axis 
   return cliffs;
 }
 
-// Of all values of an axis that leave an SM with the same block limits the one nearest to the
+// Of all allowed values of an axis that leave an SM with the same block limits the one nearest to the
 // configuration's.
-std::vector<Change> distinct_changes(const Limits& limits, const Configuration& configuration, Axis axis) {
+std::vector<Change> distinct_changes(const Limits& limits, const Configuration& configuration, Axis axis,
+                                     const auto& allowed) {
   const auto outcome = [&](const Configuration& changed) {
     const Occupancy occupancy = occupancy_of(limits, changed);
     const BlockLimits& of = occupancy.block_limits;
-    return std::tuple(occupancy.warps_per_block, of.registers, of.shared_memory, of.barriers);
+    return std::tuple(occupancy.warps_per_block, of.registers, of.shared_memory, of.barriers,
+                      occupancy.shared_bytes_per_sm);
   };
-  std::set seen{outcome(configuration)};
+  // Carveouts that are alike for blocks of much shared memory may differ for those of less.
+  const Configuration at =
+      axis == Axis::carveout_pct ? with(Axis::shared_bytes_per_block, 0, configuration) : configuration;
+  std::set seen{outcome(at)};
   std::vector<Change> changes;
   const std::int64_t from = value_on(axis, configuration);
   for (const std::int64_t to : nearest_first(limits, axis, from)) {
-    if (!may_raise(limits, axis, to)) continue;
-    if (seen.insert(outcome(with(axis, to, configuration))).second) changes.push_back({axis, from, to});
+    const Change change{axis, from, to};
+    if (!may_raise(limits, axis, to) || !allowed(change)) continue;
+    if (seen.insert(outcome(with(axis, to, at))).second) changes.push_back(change);
   }
   return changes;
 }
 
-/// Of the pairs of allowed changes that raise occupancy above `above_pct` the one that goes least beyond the reach of a step, and of
-/// those the one with most points for its cost.
-std::optional<PairOfChanges> best_pair_above(double above_pct, const Limits& limits,
-                                             const Configuration& configuration, const auto& allowed) {
-  const double now_pct = occupancy_of(limits, configuration).theoretical_pct;
-  std::optional<PairOfChanges> best;
-  std::pair<double, double> best_order;
-  const auto beyond_reach = [&](const Change& change) {
-    return is_within_reach(limits, change.axis, change.from, change.to) ? 0 : cost_of(change);
-  };
-  const auto consider = [&](const Change& first, const Change& second) {
-    const double beyond = beyond_reach(first) + beyond_reach(second);
-    if (best && beyond > best_order.first) return;
-    const Configuration changed = with(second.axis, second.to, with(first.axis, first.to, configuration));
-    const Occupancy occupancy = occupancy_of(limits, changed);
-    const double points = occupancy.theoretical_pct - now_pct;
-    if (occupancy.theoretical_pct <= above_pct) return;
-    const std::pair order(beyond, -points / (cost_of(first) + cost_of(second)));
-    if (best && order >= best_order) return;
-    best = {first, second, occupancy.blocks_per_sm, occupancy.theoretical_pct};
-    best_order = order;
-  };
-  auto changes = mapped(kAllAxes, [&](Axis axis) { return distinct_changes(limits, configuration, axis); });
-  for (std::vector<Change>& on_axis : changes)
-    std::erase_if(on_axis, [&](const Change& change) { return !allowed(change); });
+/// Whether a change on one axis decides which values of the other are alike: registers are rounded for the warps of a block, and
+/// the carveout is what blocks share.
+bool decides_steps_of(Axis one, Axis other) {
+  return (one == Axis::block_threads && other == Axis::registers_per_thread) ||
+         (one == Axis::carveout_pct && other == Axis::shared_bytes_per_block);
+}
+
+/// All pairs of allowed changes on two axes, but for values that are alike.
+std::vector<std::pair<Change, Change>> pairs_of(const Limits& limits, const Configuration& configuration,
+                                                const auto& allowed) {
+  // What decides the steps of another axis comes before it.
+  static constexpr Axis kOrder[] = {Axis::block_threads, Axis::carveout_pct, Axis::registers_per_thread,
+                                    Axis::shared_bytes_per_block, Axis::barriers};
+  const auto changes =
+      mapped(kOrder, [&](Axis axis) { return distinct_changes(limits, configuration, axis, allowed); });
+  std::vector<std::pair<Change, Change>> pairs;
   for (std::size_t one = 0; one < changes.size(); ++one) {
     for (std::size_t other = one + 1; other < changes.size(); ++other) {
       for (const Change& first : changes[one]) {
-        for (const Change& second : changes[other]) consider(first, second);
+        const auto seconds =
+            decides_steps_of(kOrder[one], kOrder[other])
+                ? distinct_changes(limits, with(first.axis, first.to, configuration), kOrder[other], allowed)
+                : changes[other];
+        for (const Change& second : seconds) pairs.emplace_back(first, second);
       }
     }
   }
-  return best;
+  return pairs;
+}
+
+/// Of the pairs of allowed changes that raise occupancy above `above_pct`, those that go least beyond the reach of a step. Of
+/// these the highest occupancy counts: of all that come within kClearlyMore of it the pair that costs least, and of two that
+/// cost as much the one that leaves the block size.
+std::optional<PairOfChanges> best_pair_above(double above_pct, const Limits& limits,
+                                             const Configuration& configuration, const auto& allowed) {
+  const auto beyond_reach = [&](const Change& change) {
+    return is_within_reach(limits, change.axis, change.from, change.to) ? 0 : cost_of(change);
+  };
+  const auto beyond = [&](const PairOfChanges& pair) {
+    return beyond_reach(pair.first) + beyond_reach(pair.second);
+  };
+  std::vector<PairOfChanges> pairs;
+  for (const auto& [first, second] : pairs_of(limits, configuration, allowed)) {
+    const Occupancy occupancy =
+        occupancy_of(limits, with(second.axis, second.to, with(first.axis, first.to, configuration)));
+    if (occupancy.theoretical_pct > above_pct)
+      pairs.push_back({first, second, occupancy.blocks_per_sm, occupancy.theoretical_pct});
+  }
+  if (pairs.empty()) return std::nullopt;
+  const double least = beyond(std::ranges::min(pairs, {}, beyond));
+  std::erase_if(pairs, [&](const PairOfChanges& pair) { return beyond(pair) > least; });
+  const double highest = std::ranges::max(pairs, {}, &PairOfChanges::theoretical_pct).theoretical_pct;
+  std::erase_if(pairs,
+                [&](const PairOfChanges& pair) { return pair.theoretical_pct * kClearlyMore < highest; });
+  return std::ranges::min(pairs, {}, [](const PairOfChanges& pair) {
+    return std::pair(cost_of(pair.first) + cost_of(pair.second), pair.first.axis == Axis::block_threads);
+  });
 }
 
 /// Resources that limit a launch, now or with the first of the steps that reach most.

@@ -45,9 +45,10 @@ struct PairOfChanges {
 /// How much a change alters its value: |to - from| / max(to, from), the default carveout counting as 100 %.
 double cost_of(const Change& change);
 
-/// For configurations that no single change helps: of the pairs that raise occupancy the one whose changes beyond the reach of a
-/// step (below) have the least sum of costs, and of those the one that gains most points for the cost of both. Empty where
-/// occupancy is full or two changes do not raise it.
+/// For configurations that no single change helps: of the pairs that raise occupancy those whose changes beyond the reach of a
+/// step (below) have the least sum of costs. Of these the highest occupancy counts: of all that come within kClearlyMore of it
+/// the pair that costs least, and of two that cost as much the one that leaves the block size. Empty where occupancy is full
+/// or two changes do not raise it.
 std::optional<PairOfChanges> best_pair(const Limits& limits, const Configuration& configuration);
 
 /// "40 registers per thread instead of 44", "29 % as the carveout instead of the default"
@@ -68,8 +69,8 @@ inline constexpr Axis kAxesByCost[] = {Axis::registers_per_thread, Axis::block_t
 /// Two units of registers on compute capabilities from 3.0 on, which allocate 8 a thread.
 inline constexpr int kMostRegistersFewer = 16;
 inline constexpr int kLeastRegisters = 16;
-/// How many times the occupancy that one change reaches two have to exceed to be worth naming, also by convention. A ratio, as
-/// time is: three points are little of 80 % and much of 12.5 %.
+/// How many times the occupancy that one change reaches two have to exceed to be worth naming, and a dearer pair that of a
+/// cheaper one, also by convention. A ratio, as time is: three points are little of 80 % and much of 12.5 %.
 inline constexpr double kClearlyMore = 1.05;
 
 struct TheoryAdvice {
@@ -85,8 +86,8 @@ struct TheoryAdvice {
   std::optional<Step> beyond;
   /// Where no single change helps.
   std::optional<PairOfChanges> pair;
-  /// Where limiters tie, or the first of `highest` meets another one: of the pairs of changes within reach that give more than
-  /// kClearlyMore times what the steps above do, the one that gains most points for the cost of both.
+  /// Where limiters tie, or the first of `highest` meets another one, and a pair of changes within reach gives more than
+  /// kClearlyMore times what the steps above do: the best such pair, as best_pair() chooses.
   std::optional<PairOfChanges> within_reach;
 };
 

@@ -86,17 +86,18 @@ std::string batch_source(const std::string& file) {
   return file == "-" ? "standard input" : file;
 }
 
-ExitStatus tell_refused(std::span<const std::string> refused, const CsvTable& table,
-                        const std::string& source, std::ostream& err) {
-  const auto first = std::ranges::find_if_not(refused, &std::string::empty);
-  if (first == refused.end()) return ExitStatus::done;
-  const std::string why = fmt::format("{}, line {}: {}", source,
-                                      table.lines[static_cast<std::size_t>(first - refused.begin())], *first);
-  const auto count = std::ranges::count_if(refused, [](const std::string& each) { return !each.empty(); });
-  if (count == std::ssize(refused)) throw InputError(why);
-  fmt::print(err, "{} of {} have no answer, and their note says why; the first is {}\n", count,
-             counted(std::ssize(refused), "row"), why);
-  return ExitStatus::no_verdict;
+ExitStatus tell_unanswered(std::span<const Answered> rows, const CsvTable& table, const std::string& source,
+                           std::ostream& err) {
+  const auto is_unanswered = [](const Answered& row) { return !row.why_not.empty(); };
+  const auto first = std::ranges::find_if(rows, is_unanswered);
+  if (first == rows.end()) return ExitStatus::done;
+  const std::string why = fmt::format(
+      "{}, line {}: {}", source, table.lines[static_cast<std::size_t>(first - rows.begin())], first->why_not);
+  const auto refused = std::ranges::count_if(rows, &Answered::refused);
+  if (refused == std::ssize(rows)) throw InputError(why);
+  fmt::print(err, "{} of {} rows have no answer, and their note says why; the first is {}\n",
+             std::ranges::count_if(rows, is_unanswered), rows.size(), why);
+  return refused > 0 ? ExitStatus::no_verdict : ExitStatus::done;
 }
 
 Row row_of_cells(const CsvTable& table, std::span<const std::string> cells) {

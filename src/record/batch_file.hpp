@@ -29,10 +29,16 @@ std::string batch_source(const std::string& file);
 /// command does not know, with the nearest that it does
 CsvTable read_batch(const std::string& file, const BatchColumns& columns);
 
-/// Says how many rows have no answer, and of the first why; ends as no_verdict then. `refused` says why of each row, and is
-/// empty of one that has an answer. @throws InputError where no row has one
-ExitStatus tell_refused(std::span<const std::string> refused, const CsvTable& table,
-                        const std::string& source, std::ostream& err);
+/// Whether a row of a batch has an answer.
+struct Answered {
+  std::string why_not;   ///< empty where it has one
+  bool refused = false;  ///< it is wrong, not only incomplete
+};
+
+/// Says how many rows have no answer, and of the first why. @returns no_verdict where a row is refused
+/// @throws InputError where all are
+ExitStatus tell_unanswered(std::span<const Answered> rows, const CsvTable& table, const std::string& source,
+                           std::ostream& err);
 
 /// A row of the table; columns of no recorded row are left out. @throws InputError as set_cell()
 Row row_of_cells(const CsvTable& table, std::span<const std::string> cells);

@@ -309,12 +309,12 @@ TEST(Predict, SaysWhatARemedyOfTheLimitSavesAndWhatToDoAboutTheLargestLoss) {
   EXPECT_THAT(printed(launch + ":bytes=32768"),
               AllOf(HasSubstr("32 registers per thread instead of 40: 100 %"),
                     HasSubstr("It is predicted to save no time."), HasSubstr("Move fewer bytes")));
-  // Both changes that reach more together than another block size does.
+  // Both changes that reach more together than one does.
   EXPECT_THAT(
-      printed("predict --gpu 3090 --block-size 160 --registers 52 --dynamic-smem 13000 --grid 5740 --work "
+      printed("predict --gpu h200 --block-size 128 --registers 48 --dynamic-smem 20000 --grid 21120 --work "
               "equal:20000"),
-      AllOf(HasSubstr("Two changes reach more: 48 registers"),
-            HasSubstr("It is predicted to save 10 % of the time.")));
+      AllOf(HasSubstr("Two changes reach more: 32 registers"),
+            HasSubstr("It is predicted to save 37 % of the time.")));
   // Eight whole waves instead of eleven.
   EXPECT_THAT(printed(launch), HasSubstr("It is predicted to save 27 % of the time."));
   EXPECT_THAT(printed("predict --gpu h100-sxm5-80gb --block-size 256 --grid 1900 --registers 40 --work "
@@ -507,6 +507,35 @@ TEST(PredictBatch, ALaunchThatNoSmCanHoldIsRefusedAsByItself) {
   const Outcome two = batch(illegal + legal + "9.0,132,256,1056,many,0,equal:100000\n");
   EXPECT_THAT(two.err, HasSubstr("2 of 3 rows have no answer"));
   EXPECT_THAT(refusal(batch(illegal)), HasSubstr("line 2: " + why));
+}
+
+TEST(PredictBatch, CountsEveryRowWithoutAPrediction) {
+  const std::string head =
+      "compute_capability,sm_count,block_threads,grid_blocks,registers_per_thread,dynamic_shared_bytes,"
+      "work,predicted_pct\n";
+  const std::string good = "9.0,132,256,1056,32,0,equal:100000,50\n";
+  const std::string no_work = "9.0,132,256,1056,32,0,,50\n";
+  const std::string no_registers = "9.0,132,256,1056,,0,equal:100000,50\n";
+  const std::string illegal = "9.0,132,256,1056,32,300000,equal:100000,50\n";
+  const std::string wrong_work = "9.0,132,256,1056,32,0,equal:many,50\n";
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "batch.csv";
+  const auto batch = [&](const std::string& rows) {
+    std::ofstream(file) << head << rows;
+    return run_command({"predict", "--batch", file.c_str()});
+  };
+  const Outcome seven = batch(good + no_work + no_registers + illegal + illegal + wrong_work + good);
+  EXPECT_EQ(seven.status, ExitStatus::no_verdict);
+  EXPECT_THAT(seven.err, HasSubstr("5 of 7 rows have no answer, and their note says why; the first is " +
+                                   file.string() + ", line 3: no prediction: work is empty"));
+  const CsvTable table = parse_csv(seven.out, "out");
+  for (const std::size_t row : {1, 2, 3, 4, 5}) {
+    EXPECT_EQ(table_cell(table, row, "predicted_pct"), "") << row;
+    EXPECT_THAT(table_cell(table, row, "note"), HasSubstr("no prediction: ")) << row;
+  }
+  const Outcome incomplete = batch(good + no_registers);
+  EXPECT_EQ(incomplete.status, ExitStatus::done);
+  EXPECT_THAT(incomplete.err, HasSubstr("1 of 2 rows have no answer"));
 }
 
 TEST(PredictBatch, WorkThatIsWrongLeavesTheoryAsItIs) {

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -24,6 +25,7 @@ namespace occbench {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 Comparison compared(int cases, const std::function<void(MadeUpRun&)>& change) {
@@ -117,6 +119,31 @@ TEST(GateOutputs, WhatIsSaidOfManyCasesIsSaidOnce) {
   const std::string text = comparison_table(comparison);
   EXPECT_EQ(count(text, "cannot be compared"), 1u);
   EXPECT_THAT(text, HasSubstr("and 49 more"));
+}
+
+TEST(GateOutputs, RegressionsOfOneKindAreNamed) {
+  const auto of_one_kind = [](int cases) {
+    return compared(cases, [](MadeUpRun& run) {
+      for (Row& row : run.rows) row.registers_per_thread = 33;
+    });
+  };
+  const std::string reason = "registers_per_thread 31 -> 33";
+  const Comparison three = of_one_kind(3);
+  const std::string names[] = {three.cases[0].full_name(), three.cases[1].full_name(),
+                               three.cases[2].full_name()};
+  EXPECT_THAT(comparison_table(three), HasSubstr(fmt::format("regression  {}\n            {}",
+                                                             fmt::join(names, "\n            "), reason)));
+  EXPECT_THAT(comparison_markdown(three),
+              HasSubstr(fmt::format("| regression | {} | registers", fmt::join(names, "<br>"))));
+  EXPECT_THAT(
+      comparison_annotations(three),
+      AllOf(HasSubstr(" and 2 more::" + reason), HasSubstr(fmt::format("%0A{}\n", fmt::join(names, "%0A")))));
+  const Comparison twelve = of_one_kind(12);
+  const std::string rest = "and 4 more; formats json and junit have all";
+  EXPECT_THAT(comparison_table(twelve), HasSubstr(fmt::format("\n            {}\n", rest)));
+  EXPECT_EQ(count(comparison_markdown(twelve), "<br>"), 8u);
+  EXPECT_THAT(comparison_markdown(twelve), HasSubstr("<br>" + rest + " | "));
+  EXPECT_THAT(comparison_annotations(twelve), HasSubstr("%0A" + rest + "\n"));
 }
 
 TEST(GateOutputs, AThousandRegressionsStayReadable) {

@@ -181,7 +181,7 @@ TEST(BestPair, IsNoDearerThanAnyPairOfFewerRegistersAndLessSharedMemoryThatReach
 }
 
 // Both pairs need 168 registers, which is beyond a step of 200. 160 threads are cheaper than 76,800 B, and half of the gain.
-TEST(BestPair, GainsMostForItsCostOfThoseThatGoAsFarBeyondAStep) {
+TEST(BestPair, ReachesMostOfThoseThatGoAsFarBeyondAStep) {
   const std::optional<PairOfChanges> pair =
       best_pair(limits_of({9, 0}),
                 {{.block_threads = 128, .dynamic_shared_bytes = 102'400}, {.registers_per_thread = 200}});
@@ -398,37 +398,60 @@ TheoryAdvice on_tied(ComputeCapability capability, int block_threads, int regist
 }
 
 TEST(TheoryAdvice, NamesTwoChangesThatReachClearlyMoreThanOneWhereLimitersTie) {
-  // 7 blocks of 5 warps by both; for an eighth a block may have 8,192 registers and 12,800 B, 1,024 of them the driver's.
+  // 7 blocks of 5 warps by both; 6 of 8 warps have 10,240 registers each.
   const TheoryAdvice seven = on_tied({8, 6}, 160, 52, 13'000);
   ASSERT_EQ(seven.highest.size(), 1u);
   EXPECT_EQ(seven.highest[0].change, (Change{Axis::block_threads, 160, 192}));
   EXPECT_EQ(seven.highest[0].theoretical_pct, 75);
   ASSERT_TRUE(seven.within_reach);
-  EXPECT_EQ(seven.within_reach->first, (Change{Axis::registers_per_thread, 52, 48}));
-  EXPECT_EQ(seven.within_reach->second, (Change{Axis::shared_bytes_per_block, 13'000, 11'776}));
-  EXPECT_EQ(seven.within_reach->blocks_per_sm, 8);
-  EXPECT_EQ(seven.within_reach->theoretical_pct, 100 * 40.0 / 48);
+  EXPECT_EQ(seven.within_reach->first, (Change{Axis::block_threads, 160, 256}));
+  EXPECT_EQ(seven.within_reach->second, (Change{Axis::registers_per_thread, 52, 40}));
+  EXPECT_EQ(seven.within_reach->blocks_per_sm, 6);
+  EXPECT_EQ(seven.within_reach->theoretical_pct, 100);
   EXPECT_EQ(reached_pct(seven), seven.within_reach->theoretical_pct);
-  EXPECT_THAT(
-      sentences(seven).back(),
-      HasSubstr(
-          "Two changes reach more: 48 registers per thread instead of 52 and 11776 B of shared memory per "
-          "block instead of 13000 B together: 83.33 %, 8 blocks per SM; cap them"));
-  // 10 blocks of 3 warps; an eleventh would be 2 points more than other block sizes reach, a twelfth is 8.
+  EXPECT_THAT(sentences(seven).back(),
+              HasSubstr("Two changes reach more: 256 threads per block instead of 160 and 40 registers per "
+                        "thread instead of "
+                        "52 together: 100 %, 6 blocks per SM; the grid needs 0.625 times as many blocks"));
+  // 10 blocks of 3 warps; 13 have 4,608 registers and 7,808 B each.
   const TheoryAdvice ten = on_tied({12, 0}, 96, 58, 8'700);
   EXPECT_NEAR(ten.highest.at(0).theoretical_pct, 66.67, 0.01);
   ASSERT_TRUE(ten.within_reach);
-  EXPECT_EQ(ten.within_reach->theoretical_pct, 75);
-  EXPECT_EQ(ten.within_reach->second, (Change{Axis::shared_bytes_per_block, 8'700, 7'424}));
-  // 5 blocks of 5 warps; a sixth is 3 points more than 224 threads reach, and 7 % more.
+  EXPECT_EQ(ten.within_reach->theoretical_pct, 81.25);
+  EXPECT_EQ(ten.within_reach->second, (Change{Axis::shared_bytes_per_block, 8'700, 6'784}));
+  // 5 blocks of 5 warps; 7 have 8,960 registers and 33,280 B each.
   const TheoryAdvice five = on_tied({9, 0}, 160, 68, 43'921);
   EXPECT_EQ(five.highest.at(0).theoretical_pct, 43.75);
   ASSERT_TRUE(five.within_reach);
-  EXPECT_EQ(five.within_reach->first, (Change{Axis::registers_per_thread, 68, 64}));
-  EXPECT_EQ(five.within_reach->second, (Change{Axis::shared_bytes_per_block, 43'921, 37'888}));
+  EXPECT_EQ(five.within_reach->first, (Change{Axis::registers_per_thread, 68, 56}));
+  EXPECT_EQ(five.within_reach->second, (Change{Axis::shared_bytes_per_block, 43'921, 32'256}));
   // Registers alone limit, with 64 of them too.
   EXPECT_FALSE(on_tied({8, 6}, 256, 72, 4'000).highest.empty());
   EXPECT_FALSE(on_tied({8, 6}, 256, 72, 4'000).within_reach);
+}
+
+TEST(TheoryAdvice, NamesTheTwoChangesThatReachMost) {
+  const auto reached = [](ComputeCapability capability, int block_threads, int registers, int bytes) {
+    return reached_pct(on_tied(capability, block_threads, registers, bytes));
+  };
+  // 31 blocks with 7,424 B each, 1,024 of them the driver's. A 32nd would be 3 % more, and cost more.
+  const TheoryAdvice small = on_tied({9, 0}, 64, 33, 7'000);
+  ASSERT_TRUE(small.within_reach);
+  EXPECT_EQ(small.within_reach->first, (Change{Axis::registers_per_thread, 33, 32}));
+  EXPECT_EQ(small.within_reach->second, (Change{Axis::shared_bytes_per_block, 7'000, 6'400}));
+  EXPECT_EQ(small.within_reach->theoretical_pct, 96.875);
+  // What registers are rounded to depends on the block size.
+  const TheoryAdvice larger = on_tied({9, 0}, 384, 64, 100 * 1024);
+  ASSERT_TRUE(larger.within_reach);
+  EXPECT_EQ(larger.within_reach->first, (Change{Axis::block_threads, 384, 640}));
+  EXPECT_EQ(larger.within_reach->second, (Change{Axis::registers_per_thread, 64, 48}));
+  EXPECT_EQ(larger.within_reach->theoretical_pct, 62.5);
+  EXPECT_EQ(reached({8, 0}, 384, 64, 70 * 1024), 62.5);
+  EXPECT_EQ(reached({9, 0}, 128, 72, 32 * 1024), 56.25);
+  const TheoryAdvice only = on_tied({8, 9}, 64, 60, 5'000);
+  ASSERT_TRUE(only.pair);
+  EXPECT_EQ(only.pair->blocks_per_sm, 20);
+  EXPECT_NEAR(only.pair->theoretical_pct, 83.33, 0.01);
 }
 
 TEST(TheoryAdvice, NamesTwoChangesWhereTheBestOfOneMeetsTheNextLimiter) {
@@ -449,7 +472,26 @@ TEST(TheoryAdvice, NamesTwoChangesWhereTheBestOfOneMeetsTheNextLimiter) {
   EXPECT_EQ(six.within_reach->theoretical_pct, 100);
 }
 
-TEST(TheoryAdvice, NamesTheTwoChangesWithinReachThatGainMostForTheirCostWhereAnyReachClearlyMore) {
+/// Each pair of changes within reach, and the occupancy that it gives. Of shared memory the least, or every 61st byte.
+void for_each_pair(const Limits& limits, const Configuration& now, bool every_size, const auto& with_pair) {
+  const auto changes = [&](Axis axis) {
+    const std::int64_t from = value_on(axis, now);
+    std::vector<std::int64_t> values = one_step_away(limits, axis, from);
+    if (axis == Axis::shared_bytes_per_block && !every_size && !values.empty()) values.resize(1);
+    return mapped(values, [&](std::int64_t to) { return Change{axis, from, to}; });
+  };
+  for (const Axis one : kAllAxes) {
+    for (const Axis other : kAllAxes) {
+      if (other <= one) continue;
+      for (const Change& first : changes(one)) {
+        for (const Change& second : changes(other))
+          with_pair(first, second, pct(limits, with(other, second.to, with(one, first.to, now))));
+      }
+    }
+  }
+}
+
+TEST(TheoryAdvice, NamesTheCheapestOfTheTwoChangesWithinReachThatReachMost) {
   std::mt19937 random(9);
   int met = 0;
   int named = 0;
@@ -470,29 +512,23 @@ TEST(TheoryAdvice, NamesTheTwoChangesWithinReachThatGainMostForTheirCostWhereAny
     ++met;
     const double by_one = std::max(advice.beyond ? advice.beyond->theoretical_pct : advice.theoretical_pct,
                                    advice.highest.empty() ? 0 : advice.highest[0].theoretical_pct);
-    const auto points_for_cost = [&](const Change& first, const Change& second, double reached) {
-      return (reached - advice.theoretical_pct) / (cost_of(first) + cost_of(second));
-    };
-    double most = 0;
-    const std::int64_t bytes = value_on(Axis::shared_bytes_per_block, now);
-    for (const std::int64_t registers :
-         one_step_away(limits, Axis::registers_per_thread, now.usage.registers_per_thread)) {
-      for (std::int64_t fewer = (bytes + 1) / 2; fewer < bytes; fewer += 61) {
-        const double reached = pct(limits, with(Axis::shared_bytes_per_block, fewer,
-                                                with(Axis::registers_per_thread, registers, now)));
-        if (reached <= by_one * kClearlyMore) continue;
-        most = std::max(
-            most, points_for_cost({Axis::registers_per_thread, now.usage.registers_per_thread, registers},
-                                  {Axis::shared_bytes_per_block, bytes, fewer}, reached));
-      }
-    }
-    ASSERT_TRUE(advice.within_reach || advice.pair || most == 0);
+    double highest = by_one;
+    for_each_pair(limits, now, false, [&](const Change&, const Change&, double reached) {
+      highest = std::max(highest, reached);
+    });
+    const auto& pair = advice.within_reach ? advice.within_reach : advice.pair;
+    EXPECT_LE(highest, (pair ? pair->theoretical_pct : by_one) * kClearlyMore);
     if (!advice.within_reach) continue;
     ++named;
-    const auto& [first, second, blocks, reached] = *advice.within_reach;
-    EXPECT_GE(points_for_cost(first, second, reached), most);
-    EXPECT_EQ(pct(limits, with(second.axis, second.to, with(first.axis, first.to, now))), reached);
-    EXPECT_GT(reached, by_one * kClearlyMore);
+    const auto& [first, second, blocks, reached_now] = *advice.within_reach;
+    double least = 2;
+    for_each_pair(limits, now, true, [&](const Change& one, const Change& other, double reached) {
+      if (reached > by_one * kClearlyMore && reached * kClearlyMore >= highest)
+        least = std::min(least, cost_of(one) + cost_of(other));
+    });
+    EXPECT_LE(cost_of(first) + cost_of(second), least);
+    EXPECT_EQ(pct(limits, with(second.axis, second.to, with(first.axis, first.to, now))), reached_now);
+    EXPECT_GT(reached_now, by_one * kClearlyMore);
     for (const Change& change : {first, second}) {
       EXPECT_TRUE(change.axis == Axis::shared_bytes_per_block
                       ? change.to < change.from && 2 * change.to >= change.from
