@@ -226,7 +226,6 @@ std::optional<TimeSaved> time_saved(const Claim& claim, const Situation& situati
   const LaunchFacts& facts = situation.facts;
   if (claim.time) return claim.time;
   if (!claim.time_ratio) return std::nullopt;
-  if (facts.library && !facts.library->no_time.empty()) return none_expected(facts.library->no_time);
   if (!claim.no_time.empty()) return none_expected(claim.no_time);
   if (facts.program.streams.find('+') != std::string::npos) {
     return none_expected(

@@ -38,6 +38,7 @@ constexpr KernelLibrary kCutlass{"CUTLASS", "instantiate it with another tile, c
 constexpr KernelLibrary kPytorch{
     "PyTorch",
     "give it larger tensors, use fused or foreach forms of the call, or torch.compile, which fuses kernels"};
+constexpr KernelLibrary kSort{"PyTorch", "sort, select or scan more in a call"};
 constexpr KernelLibrary kFill{"PyTorch",
                               "fill less often; a tuner that clears the L2 cache before each launch that it "
                               "times, as Triton's do_bench "
@@ -50,11 +51,12 @@ constexpr KernelLibrary kCupy{"CuPy", "fuse calls (cupy.fuse, ElementwiseKernel)
 constexpr KernelLibrary kXla{"XLA", "change shapes, or what is compiled together in one jit"};
 /// What it launches while it times kernels to choose among them: one that spins until they are launched, and what fills and checks
 /// their buffers.
-constexpr KernelLibrary kXlaTuner{
-    .name = "XLA's autotuner",
-    .caller_can_change =
-        "keep compiled code between runs (jax_compilation_cache_dir), which spares the tuning",
-    .no_time = "XLA launches it while it compiles, to choose among kernels"};
+constexpr KernelLibrary kXlaTuner{.name = "XLA's autotuner",
+                                  .caller_can_change =
+                                      "keep compiled code between runs (jax_compilation_cache_dir), since "
+                                      "XLA launches it while it compiles, to "
+                                      "choose among kernels",
+                                  .is_spared = true};
 
 // Names as traced programs have them (results/nvidia-h100-80gb-hbm3/programs). Those of volta_, turing_, ampere_, other
 // xmma_ kernels, NCCL, cuSPARSE and torch.compile are as public profiles show them.
@@ -95,7 +97,12 @@ constexpr LibraryPattern kPatterns[] = {
     {"ncclDevKernel", "", &kNccl},
     {"ncclKernel", "", &kNccl},
     {"at::native::", "FillFunctor", &kFill},
+    {"at::native::mbtopk::", "", &kSort},
+    {"at::native::sbtopk::", "", &kSort},
+    {"at::native::radixSort", "", &kSort},
+    {"at::native::bitonicSort", "", &kSort},
     {"at::native::", "", &kPytorch},
+    {"at_cuda_detail::cub::", "", &kSort},
     {"at_cuda_detail::", "", &kPytorch},
     {"pytorch_flash::", "", &kPytorch},
     {"(anonymous namespace)::softmax_warp_", "", &kPytorch},

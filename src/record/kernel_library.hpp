@@ -9,7 +9,6 @@ struct KernelLibrary {
   std::string_view name;               ///< "cuBLAS"
   std::string_view caller_can_change;  ///< after "Its caller can": a clause without a full stop
   bool is_spared = false;              ///< by what its caller can do: there is no such launch then
-  std::string_view no_time{};          ///< why no remedy saves time of it, a clause; empty = one may
 };
 
 /// By the first line of a table that matches. Names without parameters, as C has them, are also known by how XLA and PyTorch

@@ -243,6 +243,16 @@ TEST(KernelLibrary, TellsWhoeverCompilesToTritonOfBlocksAndWarps) {
   for (const char* own : {"product", "triton_for_loops", "triton_kernel"}) EXPECT_EQ(name_of(own), "") << own;
 }
 
+TEST(KernelLibrary, TellsWhoeverSortsOfMoreInACall) {
+  for (const char* kernel :
+       {"at::native::mbtopk::computeDigitCumSum(short*, unsigned int*, unsigned int)",
+        "void at::native::radixSortKVInPlace<-2, -1, 32, 4, float, long, unsigned int>(int)",
+        "void at_cuda_detail::cub::detail::radix_sort::DeviceRadixSortOnesweepKernel<int>(int)"}) {
+    EXPECT_EQ(name_of(kernel), "PyTorch");
+    EXPECT_EQ(library_of(kernel)->caller_can_change, "sort, select or scan more in a call") << kernel;
+  }
+}
+
 TEST(KernelLibrary, SaysOfAFillThatATunerMayClearACacheByIt) {
   const KernelLibrary* const fill = library_of(
       "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<int>, std::array<char*, "
@@ -253,7 +263,7 @@ TEST(KernelLibrary, SaysOfAFillThatATunerMayClearACacheByIt) {
 }
 
 TEST(KernelLibrary, KnowsWhatXlaLaunchesOnlyToTune) {
-  const auto waits = [](std::string_view kernel) { return !library_of(kernel)->no_time.empty(); };
+  const auto waits = [](std::string_view kernel) { return library_of(kernel)->is_spared; };
   EXPECT_TRUE(
       waits("stream_executor::gpu::(anonymous namespace)::DelayKernel(stream_executor::GpuSemaphoreState "
             "volatile*, stream_executor::GpuSemaphoreState)"));
