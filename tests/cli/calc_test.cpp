@@ -179,6 +179,8 @@ TEST(Calc, NamesTheLimitThatBadInputBreaksAndEndsWith64) {
   EXPECT_THAT(refused("--grid -4"), HasSubstr("--grid = '-4' is not a whole number from 0 to 2147483647"));
   EXPECT_THAT(refused("--sm-count 0"), HasSubstr("--sm-count = '0' is not a whole number from 1 to 1024"));
   EXPECT_THAT(refused("--gpc-sms 18,-2"), HasSubstr("--gpc-sms = '-2' is not a whole number from 1 to 64"));
+  EXPECT_THAT(refused("--gpc-sms 2147483647,2147483647"),
+              HasSubstr("--gpc-sms = '2147483647' is not a whole number from 1 to 64"));
   EXPECT_THAT(refused("--batch rows.csv"),
               HasSubstr("--block-size does not go with --batch: each line of the file says it"));
   EXPECT_THAT(refusal("calc --cc 8.8 --block-size 256"), HasSubstr("nearest known is 8.7"));

@@ -117,6 +117,9 @@ TEST_F(Hostile, AnOptionDoesNotSwallowWhatFollowsItsValue) {
   EXPECT_THAT(read("x"), HasSubstr("\"verdict\""));
   EXPECT_NE(run_command({"gate", "--tolerances-from", files[0], files[1], "--", files[0], files[2]}).status,
             ExitStatus::usage);
+  // The file behind a chart's name is the one to report on.
+  shell("\"$OCCBENCH\" report --chart waves nothing.csv -o y.html > out 2> err");
+  EXPECT_THAT(read("err"), HasSubstr("nothing.csv"));
 }
 
 TEST_F(Hostile, AGpuIsNoPeerOfItself) {
