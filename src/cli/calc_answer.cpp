@@ -424,6 +424,7 @@ std::string time_sentence(double now_pct, double pct, double waves) {
 
 /// A grid that is not of whole waves, and those beside it.
 struct PartialWaves {
+  std::int64_t wave;                 ///< blocks of a full one
   std::int64_t rounds;               ///< of blocks
   std::vector<std::int64_t> blocks;  ///< of whole waves, one round fewer and as many
   double time_saved_at_most_pct;     ///< with them, for the same work, if blocks are equal
@@ -437,14 +438,14 @@ std::optional<PartialWaves> partial_waves(const Question& question) {
   const auto& [launch, usage] = question.configuration;
   const std::int64_t wave = full_wave_of(question, theoretical_occupancy(*question.limits, launch, usage));
   const std::int64_t whole = launch.grid_blocks / wave;
-  PartialWaves partial{whole + 1, {(whole + 1) * wave}, 100 * saved};
+  PartialWaves partial{wave, whole + 1, {(whole + 1) * wave}, 100 * saved};
   if (whole > 0) partial.blocks.insert(partial.blocks.begin(), whole * wave);
   return partial;
 }
 
 std::string grid_sentence(const Question& question, const PartialWaves& partial) {
   const std::int64_t blocks = question.configuration.launch.grid_blocks;
-  const std::int64_t wave = partial.blocks.front() / std::max<std::int64_t>(1, partial.rounds - 1);
+  const std::int64_t wave = partial.wave;
   return fmt::format(
       "Grid: {}. {} blocks take at most {:.0f} % less time for the same work, if blocks are equal.",
       partial.rounds == 1 ? fmt::format("{} of {} places stay empty", grouped(wave - blocks), grouped(wave))
