@@ -471,9 +471,8 @@ std::vector<std::string> what_to_do(const Question& question, const TheoryAdvice
   if ((step != nullptr || pair) && advice.theoretical_pct > 0)
     all.push_back(time_sentence(advice.theoretical_pct, pair ? pair->theoretical_pct : step->theoretical_pct,
                                 waves_of(question)));
-  constexpr double kLeastTimeSavedPct = 1;
   const std::optional<PartialWaves> partial = partial_waves(question);
-  if (partial && partial->time_saved_at_most_pct >= kLeastTimeSavedPct)
+  if (partial && partial->time_saved_at_most_pct >= 100 * kLeastShare)
     all.push_back(grid_sentence(question, *partial));
   if (std::string at_once = most_registers_at_once(question); !at_once.empty())
     all.push_back(std::move(at_once));

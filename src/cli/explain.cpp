@@ -207,6 +207,7 @@ Explained explained(CaseRecord record, std::span<const CaseRecord> all) {
   LaunchFacts facts = facts_of(record);
   facts.faster = faster_build_of(record, all);
   facts.roomier = roomier_build_of(record, all);
+  facts.leaner = leaner_launch_of(record, all);
   std::vector<Finding> findings = in_place(record, [&] { return diagnose(facts); });
   // The device's own limits, which the table lacks, made the recorded one.
   if (facts.limits != nullptr) record.explanation = explanation_of(facts, findings);

@@ -19,6 +19,7 @@
 #include "files/input.hpp"
 #include "occupancy/gpus.hpp"
 #include "occupancy/occupancy.hpp"
+#include "occupancy/warps.hpp"
 #include "orchestrate/waiting.hpp"
 #include "predict/advice.hpp"
 #include "predict/inferred_work.hpp"
@@ -185,14 +186,43 @@ Remedy remedy_of_uneven_blocks(const Finding& loss, const Tasks& tasks, const au
                   : fmt::format("Another order saves {:.0f} % at most.", 100 * (1 - share)))};
 }
 
+/// What a limit's remedy is predicted to save. Blocks of another size do the same work, where that is known and not drawn for each:
+/// else a bound is told.
+/// @param cycles_with  of the SM that takes longest, with a configuration and work
+Remedy remedy_of_limit(const Finding& limit, const Configuration& now, const std::optional<Work>& work,
+                       const Tasks& tasks, const auto& cycles_with, const Prediction& prediction) {
+  if (!limit.advice || best_changes(*limit.advice).empty()) return {.sentences = limit.remedy};
+  Configuration changed = now;
+  for (const Change& change : best_changes(*limit.advice)) changed = with(change.axis, change.to, changed);
+  std::optional<Tasks> others;
+  if (const int threads = changed.launch.block_threads; threads == now.launch.block_threads) {
+    others = tasks;
+  } else if (work && !work->seed()) {
+    changed.launch.block_threads = now.launch.block_threads;
+    const LaunchOfWork same = with_block_size(changed.launch, *work, threads);
+    changed.launch = same.launch;
+    others.emplace(same.work, same.launch.grid_blocks, warps_of_block(threads));
+  }
+  if (!others) {
+    return {.sentences = limit.remedy + (limit.time ? " Time saved: " + limit.time->sentence : "")};
+  }
+  const double saved = 1 - cycles_with(changed, *others) / prediction.cycles_active_max;
+  if (saved < kLeastShare) return {.sentences = limit.remedy + " It is predicted to save no time."};
+  return {.saved = saved,
+          .sentences =
+              fmt::format("{} It is predicted to save {:.0f} % of the time.", limit.remedy, 100 * saved)};
+}
+
 /// What to do about the limit of theory and about the largest loss, with the time that it is predicted to save. None about
 /// the grid: another one is advised, or others were found no better. What saves more comes first.
+/// @param work         that `tasks` are of; empty where a file has their durations
 /// @param cycles_with  of the SM that takes longest, with a configuration and work
 /// @param prediction   of the launch as it is
 /// @param other_grid   is advised: of losses nothing is said, but of uneven blocks that cost more than it saves
 std::vector<std::string> remedies_of(const std::vector<Finding>& findings, const Configuration& now,
-                                     const Tasks& tasks, const auto& cycles_with,
-                                     const Prediction& prediction, const std::optional<Advice>& other_grid) {
+                                     const std::optional<Work>& work, const Tasks& tasks,
+                                     const auto& cycles_with, const Prediction& prediction,
+                                     const std::optional<Advice>& other_grid) {
   std::vector<Remedy> remedies;
   const auto first = [&](FindingList list) {
     return std::ranges::find_if(findings, [&](const Finding& each) {
@@ -200,20 +230,8 @@ std::vector<std::string> remedies_of(const std::vector<Finding>& findings, const
              each.cause != Cause::small_grid && !each.remedy.empty();
     });
   };
-  if (const auto limit = first(FindingList::limits); limit != findings.end()) {
-    Remedy& remedy = remedies.emplace_back(Remedy{.sentences = limit->remedy});
-    const std::vector<Change> changes = limit->advice ? best_changes(*limit->advice) : std::vector<Change>();
-    // Other blocks divide the work otherwise.
-    if (!changes.empty() && std::ranges::find(changes, Axis::block_threads, &Change::axis) == changes.end()) {
-      Configuration changed = now;
-      for (const Change& change : changes) changed = with(change.axis, change.to, changed);
-      const double saved = 1 - cycles_with(changed, tasks) / prediction.cycles_active_max;
-      if (saved >= kLeastShare) remedy.saved = saved;
-      remedy.sentences += saved < kLeastShare
-                              ? " It is predicted to save no time."
-                              : fmt::format(" It is predicted to save {:.0f} % of the time.", 100 * saved);
-    }
-  }
+  if (const auto limit = first(FindingList::limits); limit != findings.end())
+    remedies.push_back(remedy_of_limit(*limit, now, work, tasks, cycles_with, prediction));
   if (const auto loss = first(FindingList::losses); loss != findings.end()) {
     const auto cycles_of = [&](const Tasks& other) { return cycles_with(now, other); };
     const Remedy remedy = loss->cause == Cause::uneven_blocks
@@ -276,7 +294,7 @@ Answer predict_launch(const PredictOptions& options) {
         .cycles_active_max;
   };
   answer.remedies =
-      remedies_of(findings, {launch, usage}, tasks, cycles_with, answer.prediction, answer.advice);
+      remedies_of(findings, {launch, usage}, work, tasks, cycles_with, answer.prediction, answer.advice);
   record.compiled.reset();
   answer.row = row_of(record);
   // All of its usage that the user gives.

@@ -155,7 +155,8 @@ std::optional<Claim> spills(const Situation& situation) {
                              : fmt::format("Allow more than {} registers a thread, or keep less alive: "
                                            "compare the times, since occupancy falls with registers.",
                                            situation.usage.registers_per_thread),
-               .time = time_of_spills(situation)};
+               .time = time_of_spills(situation),
+               .comes_first = true};  // they cost time whatever the occupancy
 }
 
 std::optional<Claim> atomics(const Situation& situation) {

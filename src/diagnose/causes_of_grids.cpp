@@ -111,12 +111,13 @@ double time_of_whole_waves(const Claim& claim, const Situation& situation) {
   return situation.share_of_active_time() * (1 - claim.points / situation.theoretical_pct);
 }
 
-/// Unless losses are simulated, no less than the share of their time that waves of equal blocks fill, and just that where nothing was
-/// read over elapsed cycles.
+/// Of equal blocks the share of their time that waves fill. Unless losses are simulated, no less than that, and just that where nothing
+/// was read over elapsed cycles.
 double time_without_tail(const Claim& claim, const Situation& situation) {
   const double by_points = time_of_whole_waves(claim, situation);
-  if (situation.losses()) return by_points;
   const double by_rounds = filled_rounds(situation.waves());
+  if (situation.has_tail_of_equal_blocks()) return by_rounds;
+  if (situation.losses()) return by_points;
   return situation.facts.readings.achieved_elapsed_pct ? std::max(by_points, by_rounds) : by_rounds;
 }
 

@@ -49,8 +49,9 @@ double time_of_highest_theory(const Claim& claim, const Situation& situation) {
 }
 
 double time_without_idle_sms(const Claim& /*claim*/, const Situation& situation) {
-  return situation.may_have_hidden_tail() ? filled_rounds(situation.waves())
-                                          : situation.share_of_active_time();
+  return situation.may_have_hidden_tail() || situation.has_tail_of_equal_blocks()
+             ? filled_rounds(situation.waves())
+             : situation.share_of_active_time();
 }
 
 /// Why no other theory is expected to save time; empty where it may.
@@ -157,9 +158,15 @@ std::optional<Claim> register_limit(const Situation& situation) {
 }
 
 std::optional<Claim> shared_memory_limit(const Situation& situation) {
-  return limit_claim(situation, Limiter::shared_memory,
-                     {{"static_shared_bytes", static_cast<double>(situation.usage.static_shared_bytes)},
-                      {"dynamic_shared_bytes", static_cast<double>(situation.launch.dynamic_shared_bytes)}});
+  std::optional<Claim> claim =
+      limit_claim(situation, Limiter::shared_memory,
+                  {{"static_shared_bytes", static_cast<double>(situation.usage.static_shared_bytes)},
+                   {"dynamic_shared_bytes", static_cast<double>(situation.launch.dynamic_shared_bytes)}});
+  if (const std::optional<OtherBuild>& leaner = situation.facts.leaner; claim && leaner) {
+    claim->time = measured_with(
+        *leaner, fmt::format("{} B of dynamic shared memory", leaner->dynamic_shared_bytes), situation);
+  }
+  return claim;
 }
 
 std::optional<Claim> block_size_limit(const Situation& situation) {
@@ -182,7 +189,9 @@ std::optional<Claim> another_launch(const Situation& situation) {
                                         {"resident_blocks", situation.counters().resident_blocks},
                                         {"sm_cycles_active_avg", situation.counters().sm_cycles_active_avg}}),
                .because = std::move(because),
-               .remedy = "Compare grid, block size and registers with those of the launch that was counted."};
+               .remedy = "Compare grid, block size and registers with those of the launch that was counted.",
+               .is_for_the_author = false,
+               .comes_first = true};  // it says nothing of this launch
 }
 
 std::optional<Claim> idle_sms(const Situation& situation) {
@@ -190,20 +199,23 @@ std::optional<Claim> idle_sms(const Situation& situation) {
   const bool without_blocks =
       situation.launch.grid_blocks > 0 && situation.launch.grid_blocks < situation.facts.sm_count;
   const double points = elapsed && situation.achieved_pct ? *situation.achieved_pct - *elapsed : 0;
-  const double tail = situation.may_have_hidden_tail()
-                          ? situation.theoretical_pct * (1 - filled_rounds(situation.waves()))
-                          : 0;
-  if (std::max(points, tail) < kIdlePoints && !without_blocks) return std::nullopt;
+  const double of_tail =
+      situation.has_tail() ? situation.theoretical_pct * (1 - filled_rounds(situation.waves())) : 0;
+  const double hidden = situation.may_have_hidden_tail() ? of_tail : 0;
+  if (std::max(points, hidden) < kIdlePoints && !without_blocks) return std::nullopt;
+  const bool names_tail = hidden > 0 || (situation.has_tail_of_equal_blocks() && of_tail >= kIdlePoints);
   std::string because;
-  if (tail > 0) {
+  if (hidden > 0) {
     because = fmt::format(
         "if blocks are equal, the last of {} leaves SMs without a block: {:.2g} points over elapsed cycles",
-        waves_text(situation.waves(), 3), tail);
+        waves_text(situation.waves(), 3), hidden);
   } else if (without_blocks) {
     because = fmt::format("{} of {} SMs get no block",
                           situation.facts.sm_count - situation.launch.grid_blocks, situation.facts.sm_count);
   } else {
-    because = "SMs run out of blocks before the last one ends";
+    because = names_tail
+                  ? fmt::format("the last of {} leaves SMs without a block", waves_text(situation.waves(), 3))
+                  : "SMs run out of blocks before the last one ends";
   }
   if (elapsed) because += fmt::format(": over elapsed cycles occupancy is {:.3g} %", *elapsed);
   return Claim{
@@ -214,8 +226,9 @@ std::optional<Claim> idle_sms(const Situation& situation) {
                                {"sm_cycles_active_avg", situation.counters().sm_cycles_active_avg},
                                {"sm_cycles_active_max", situation.counters().sm_cycles_active_max}}),
       .because = because + "; the counter leaves idle SMs out",
-      .remedy = tail > 0 ? "Use whole waves of blocks, or more and shorter ones."
-                         : "Use enough blocks for all SMs, of equal length, or run another kernel beside it.",
+      .remedy = names_tail
+                    ? "Use whole waves of blocks, or more and shorter ones."
+                    : "Use enough blocks for all SMs, of equal length, or run another kernel beside it.",
       .time_ratio = time_without_idle_sms,
       .no_time = atomics_delay(situation) ? std::string(kWaitForAddress) : ""};
 }
@@ -314,7 +327,8 @@ std::optional<Claim> prediction_differs(const Situation& situation) {
                          : prediction.profile_quality == ProfileQuality::calibrated_device
                              ? "The profile is the GPU's own: the model may be off here, or the launch does "
                                "something that its work string does not say."
-                             : "`occbench calibrate` makes a profile of this GPU, with which it may agree."};
+                             : "`occbench calibrate` makes a profile of this GPU, with which it may agree.",
+               .is_for_the_author = false};
 }
 
 }  // namespace occbench

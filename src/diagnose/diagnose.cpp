@@ -104,14 +104,6 @@ void share_part(std::vector<Claim>& claims, Part part, double measured, Cause ot
   rest += left;
 }
 
-/// Blocks that are known to be equal and not to contend leave places empty in the last wave, beyond what overheads are simulated to
-/// cost: which SMs get its blocks is chance.
-bool loses_places_to_tail_alone(const Situation& situation) {
-  const std::optional<Work>& work = situation.facts.work;
-  return work && !situation.facts.work_is_inferred && situation.has_tail() &&
-         work->distribution.form == WorkForm::equal && work->rates() == Rates{};
-}
-
 /// Makes the claims agree with what was measured: none above its part, all together not above the loss. What
 /// they leave goes to the cause that counters show at work, or by part to uneven blocks, the tail or uneven warps.
 /// @returns points that no cause explains
@@ -135,7 +127,7 @@ double fit(std::vector<Claim>& claims, const Situation& situation) {
     share_part(claims, Part::warps, situation.parts->warps, Cause::uneven_warps, Confidence::measured, rest);
     // Short blocks leave as many places empty as uneven ones, and take another time.
     share_part(claims, Part::blocks, situation.parts->blocks,
-               loses_places_to_tail_alone(situation) ? Cause::tail : Cause::uneven_blocks,
+               situation.has_tail_of_equal_blocks() ? Cause::tail : Cause::uneven_blocks,
                situation.active_cycles() && !situation.is_tail_uncertain() &&
                        waits_for_dispatcher(situation) == false
                    ? Confidence::measured
@@ -263,11 +255,6 @@ FindingList list_of(Part part) {
   return part == Part::beside ? FindingList::remarks : FindingList::losses;
 }
 
-/// Whether what a cause advises is for whoever wrote the kernel.
-bool advises_the_author(Cause cause) {
-  return cause != Cause::another_launch && cause != Cause::prediction_differs && cause != Cause::unexplained;
-}
-
 Finding finding_of(const Claim& claim, const Situation& situation) {
   std::string sentence = claim.points > 0 ? fmt::format("{}: {}.", points_text(claim.points), claim.because)
                                           : capitalized(claim.because) + ".";
@@ -281,7 +268,7 @@ Finding finding_of(const Claim& claim, const Situation& situation) {
                   .advice = claim.advice,
                   .time = time_saved(claim, situation)};
   if (finding.time) finding.time->sentence += claim.beside_time;
-  if (const KernelLibrary* library = situation.facts.library; library && advises_the_author(claim.cause)) {
+  if (const KernelLibrary* library = situation.facts.library; library && claim.is_for_the_author) {
     finding.remedy = fmt::format("This kernel belongs to {}: its caller can {}.", library->name,
                                  library->caller_can_change);
     finding.advice.reset();
@@ -322,7 +309,8 @@ Claim unexplained(const Situation& situation, std::span<const Claim> claims, dou
                          : fmt::format("no cause has evidence for them, but up to {:.0f} may be the last "
                                        "wave's",
                                        of_tail),
-          .remedy = what_would_settle(situation)};
+          .remedy = what_would_settle(situation),
+          .is_for_the_author = false};
 }
 
 /// Leaves out what is not explained and the smallest losses, as long as all that are left out stay below kLeastPoints
@@ -336,12 +324,6 @@ void leave_out_small(std::vector<Claim>& claims) {
     left_out += each.points;
     return true;
   });
-}
-
-/// Before larger losses: a counter that is another launch's, which says nothing of this one, and spills, which cost
-/// time whatever the occupancy.
-bool comes_first(const Finding& finding) {
-  return finding.cause == Cause::another_launch || finding.cause == Cause::spills;
 }
 
 }  // namespace
@@ -363,9 +345,9 @@ std::string_view to_string(Confidence confidence) {
 TimeSaved measured_with(const OtherBuild& build, std::string_view called, const Situation& situation) {
   const double now_us = *situation.facts.times.time_us;
   const double saved = 1 - build.time_us / now_us;
-  return {std::max(0.0, saved),
+  return {saved < kLeastShare ? 0 : saved,
           fmt::format("{}{} instead of {} ms per launch were measured with {}.",
-                      saved > 0 ? "" : "None found: ", ms(build.time_us), ms(now_us), called)};
+                      saved < kLeastShare ? "None found: " : "", ms(build.time_us), ms(now_us), called)};
 }
 
 std::vector<Evidence> evidence_of(
@@ -394,6 +376,8 @@ std::vector<Finding> diagnose(const LaunchFacts& facts) {
   if (situation->may_have_hidden_tail() &&
       std::ranges::find(claims, Cause::tail, &Claim::cause) != claims.end())
     std::erase_if(claims, [](const Claim& each) { return each.cause == Cause::idle_sms; });
+  std::ranges::stable_sort(claims, std::ranges::greater{},
+                           [](const Claim& each) { return std::pair(each.comes_first, each.points); });
   std::vector<Finding> findings;
   for (const Claim& each : claims) findings.push_back(finding_of(each, *situation));
   const bool simulated = facts.readings.achieved_source == AchievedSource::simulated;
@@ -402,8 +386,6 @@ std::vector<Finding> diagnose(const LaunchFacts& facts) {
       each.confidence = simulated ? Confidence::simulated : Confidence::inferred;
     if (each.time && of_another) each.time = TimeSaved{0, "Not known: the readings are another launch's."};
   }
-  std::ranges::stable_sort(findings, std::ranges::greater{}, &Finding::points);
-  std::stable_partition(findings.begin(), findings.end(), comes_first);
   return findings;
 }
 

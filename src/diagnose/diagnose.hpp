@@ -18,8 +18,6 @@ std::vector<Finding> diagnose(const LaunchFacts& facts);
 
 /// Small losses that add up to less than this are not findings.
 inline constexpr double kLeastPoints = 0.5;
-/// Share of a launch's time below which nothing is promised: less than times of the same launch vary by.
-inline constexpr double kLeastShare = 0.01;
 
 /// The first finding's sentence, and that another build of the kernel is faster; where there is no finding, that nothing
 /// to speak of is lost. Empty where nothing is known: see diagnose().

@@ -34,11 +34,21 @@ bool says_how_fast(const CaseRecord& record) {
          record.times.throughput && record.readings.counters.achieved_pct;
 }
 
-bool is_same_launch(const CaseRecord& record, const CaseRecord& other) {
+bool is_same_work(const CaseRecord& record, const CaseRecord& other) {
   const CaseIdentity& one = record.identity;
   const CaseIdentity& two = other.identity;
   return one.experiment == two.experiment && one.kernel == two.kernel && one.work == two.work &&
-         record.launch == other.launch && record.provenance.gpu_uuid == other.provenance.gpu_uuid;
+         record.provenance.gpu_uuid == other.provenance.gpu_uuid;
+}
+
+bool is_same_launch(const CaseRecord& record, const CaseRecord& other) {
+  return is_same_work(record, other) && record.launch == other.launch;
+}
+
+bool is_same_amount(const CaseRecord& record, const CaseRecord& other) {
+  const auto amount = [](const Times& times) { return *times.throughput * *times.time_us; };
+  return record.times.throughput_unit == other.times.throughput_unit &&
+         are_alike(amount(record.times), amount(other.times));
 }
 
 /// Whether parameters only label the variant, as the launch bounds that it was compiled with: with others it takes as long.
@@ -53,22 +63,30 @@ bool label_variant(const CaseRecord& record, std::span<const CaseRecord> records
 bool is_another_build(const CaseRecord& record, const CaseRecord& other,
                       std::span<const CaseRecord> records) {
   if (!says_how_fast(record) || !says_how_fast(other)) return false;
-  if (!is_same_launch(record, other) || record.times.throughput_unit != other.times.throughput_unit)
-    return false;
-  const auto amount = [](const Times& times) { return *times.throughput * *times.time_us; };
-  return are_alike(amount(record.times), amount(other.times)) &&
+  return is_same_launch(record, other) && is_same_amount(record, other) &&
          record.compiled->spill_bytes != other.compiled->spill_bytes &&
          record.compiled->usage.registers_per_thread != other.compiled->usage.registers_per_thread &&
          (record.identity.parameters == other.identity.parameters ||
           (label_variant(record, records) && label_variant(other, records)));
 }
 
-std::optional<OtherBuild> fastest_build_of(const CaseRecord& record, std::span<const CaseRecord> records,
-                                           const auto& counts) {
+bool is_leaner_launch(const CaseRecord& record, const CaseRecord& other,
+                      std::span<const CaseRecord> records) {
+  if (!says_how_fast(record) || !says_how_fast(other) || !record.theory || !other.theory) return false;
+  Launch same = *other.launch;
+  same.dynamic_shared_bytes = record.launch->dynamic_shared_bytes;
+  return other.launch->dynamic_shared_bytes < record.launch->dynamic_shared_bytes && same == *record.launch &&
+         other.theory->theoretical_pct > record.theory->theoretical_pct && is_same_work(record, other) &&
+         record.identity.variant == other.identity.variant &&
+         record.compiled->usage == other.compiled->usage && is_same_amount(record, other) &&
+         label_variant(record, records) && label_variant(other, records);
+}
+
+std::optional<OtherBuild> fastest_of(std::span<const CaseRecord> records, const auto& counts) {
   const CaseRecord* fastest = nullptr;
   int least_registers = 0;
   for (const CaseRecord& other : records) {
-    if (!is_another_build(record, other, records) || !counts(other)) continue;
+    if (!counts(other)) continue;
     const int registers = other.compiled->usage.registers_per_thread;
     least_registers = fastest == nullptr ? registers : std::min(least_registers, registers);
     if (fastest == nullptr || *other.times.time_us < *fastest->times.time_us) fastest = &other;
@@ -77,6 +95,7 @@ std::optional<OtherBuild> fastest_build_of(const CaseRecord& record, std::span<c
   return OtherBuild{.variant = fastest->identity.variant,
                     .registers_per_thread = fastest->compiled->usage.registers_per_thread,
                     .least_registers = least_registers,
+                    .dynamic_shared_bytes = fastest->launch->dynamic_shared_bytes,
                     .achieved_pct = *fastest->readings.counters.achieved_pct,
                     .time_us = *fastest->times.time_us};
 }
@@ -200,15 +219,22 @@ LaunchFacts facts_of(const CaseRecord& record, const Limits* limits) {
 }
 
 std::optional<OtherBuild> faster_build_of(const CaseRecord& record, std::span<const CaseRecord> records) {
-  return fastest_build_of(record, records, [&](const CaseRecord& other) {
-    return *other.times.time_us <= kFaster * *record.times.time_us;
+  return fastest_of(records, [&](const CaseRecord& other) {
+    return is_another_build(record, other, records) &&
+           *other.times.time_us <= kFaster * *record.times.time_us;
   });
 }
 
 std::optional<OtherBuild> roomier_build_of(const CaseRecord& record, std::span<const CaseRecord> records) {
-  return fastest_build_of(record, records, [&](const CaseRecord& other) {
-    return other.compiled->usage.registers_per_thread > record.compiled->usage.registers_per_thread;
+  return fastest_of(records, [&](const CaseRecord& other) {
+    return is_another_build(record, other, records) &&
+           other.compiled->usage.registers_per_thread > record.compiled->usage.registers_per_thread;
   });
+}
+
+std::optional<OtherBuild> leaner_launch_of(const CaseRecord& record, std::span<const CaseRecord> records) {
+  return fastest_of(records,
+                    [&](const CaseRecord& other) { return is_leaner_launch(record, other, records); });
 }
 
 }  // namespace occbench

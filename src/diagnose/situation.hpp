@@ -13,11 +13,13 @@
 
 namespace occbench {
 
-/// Another build of a launch's kernel: the same useful work in the same launch, with other registers and spills.
+/// Another build of a launch's kernel: the same useful work in the same launch, with other registers and spills; or with other
+/// dynamic shared memory.
 struct OtherBuild {
   std::string variant;  ///< as the column
   int registers_per_thread = 0;
   int least_registers = 0;  ///< of all builds that it is the fastest of
+  std::int64_t dynamic_shared_bytes = 0;
   double achieved_pct = 0;
   double time_us = 0;
 };
@@ -55,6 +57,7 @@ struct LaunchFacts {
   bool may_be_tritons = false;          ///< a traced kernel with the name of C, of no library that is known
   std::optional<OtherBuild> faster{};   ///< of those in the same file the fastest
   std::optional<OtherBuild> roomier{};  ///< of those with more registers the fastest, however fast
+  std::optional<OtherBuild> leaner{};   ///< of those with less shared memory likewise
 };
 
 /// Of a record whose device is elsewhere: the limits are those that the table has of its compute capability.
@@ -69,6 +72,8 @@ LaunchFacts facts_of(const CaseRecord& record, const Limits* limits);
 std::optional<OtherBuild> faster_build_of(const CaseRecord& record, std::span<const CaseRecord> records);
 /// Likewise of those that have more registers, whatever time they take.
 std::optional<OtherBuild> roomier_build_of(const CaseRecord& record, std::span<const CaseRecord> records);
+/// Likewise of the same build with less dynamic shared memory and more occupancy by theory, whatever time it takes.
+std::optional<OtherBuild> leaner_launch_of(const CaseRecord& record, std::span<const CaseRecord> records);
 
 /// Where the points between theory and counter are, by resident blocks. They add up to theoretical - achieved.
 struct MeasuredParts {
@@ -118,6 +123,11 @@ struct Situation {
   /// Whether a last wave's cost is known only as that of equal blocks, and nobody says that they are.
   bool is_tail_uncertain() const {
     return facts.tail_of_equal_blocks && !facts.work;
+  }
+  /// Whether blocks are known to be equal and not to contend, and a last wave leaves places empty: which SMs get its blocks is chance.
+  bool has_tail_of_equal_blocks() const {
+    return facts.work && !facts.work_is_inferred && has_tail() &&
+           facts.work->distribution.form == WorkForm::equal && facts.work->rates() == Rates{};
   }
   /// Whether there is a last wave whose cost over elapsed cycles was neither read nor predicted: the counter, which leaves idle SMs
   /// out, may show none.
@@ -173,6 +183,8 @@ struct Claim {
   std::string no_time{};  ///< why the remedy, or more occupancy, is not expected to save time; empty = it may
   std::optional<TimeSaved> time{};  ///< what it saves where occupancy does not tell: measured, or not known
   std::string beside_time{};        ///< a sentence after what it saves, with a space before
+  bool is_for_the_author = true;    ///< whether the remedy is for whoever wrote the kernel
+  bool comes_first = false;         ///< before larger losses
 };
 
 /// `time_ratio` where the remedy fills places without a block.

@@ -212,25 +212,6 @@ std::optional<PairOfChanges> best_pair_above(double above_pct, const Limits& lim
   });
 }
 
-/// Resources that limit a launch, now or with the first of the steps that reach most.
-Limiters met_by(const Limits& limits, const Configuration& configuration, const std::vector<Step>& highest) {
-  Limiters met = occupancy_of(limits, configuration).limiters;
-  if (highest.empty()) return met;
-  const Change& change = highest.front().change;
-  const Limiters after = occupancy_of(limits, with(change.axis, change.to, configuration)).limiters;
-  for (const Limiter limiter : kAllLimiters) met.add(limiter, after.contains(limiter));
-  return met;
-}
-
-/// What lifts one limiter alone gains little by it where another is as near.
-std::optional<PairOfChanges> pair_within_reach(const Limits& limits, const Configuration& configuration,
-                                               const std::vector<Step>& highest, double by_one_pct) {
-  if (met_by(limits, configuration, highest).size() < 2) return std::nullopt;
-  return best_pair_above(by_one_pct * kClearlyMore, limits, configuration, [&](const Change& change) {
-    return is_within_reach(limits, change.axis, change.from, change.to);
-  });
-}
-
 std::string both(const PairOfChanges& pair) {
   return fmt::format("{} and {} together: {}; {}, and {}.", to_string(pair.first), to_string(pair.second),
                      outcome(pair.theoretical_pct, pair.blocks_per_sm), price_of(pair.first),
@@ -266,9 +247,12 @@ TheoryAdvice advise_on_theory(const Limits& limits, const Configuration& configu
     }
     if (!advice.beyond) advice.pair = best_pair(limits, configuration);
   }
-  if (!steps.empty() || advice.beyond)
-    advice.within_reach = pair_within_reach(limits, configuration, advice.highest,
-                                            advice.beyond ? advice.beyond->theoretical_pct : highest_pct);
+  const double by_one_pct = advice.beyond ? advice.beyond->theoretical_pct : highest_pct;
+  // Beyond 100 % nothing is to be found.
+  if (!advice.pair && by_one_pct > 0 && by_one_pct * kClearlyMore < 100)
+    advice.within_reach = best_pair_above(
+        by_one_pct * kClearlyMore, limits, configuration,
+        [&](const Change& change) { return is_within_reach(limits, change.axis, change.from, change.to); });
   return advice;
 }
 

@@ -86,8 +86,8 @@ struct TheoryAdvice {
   std::optional<Step> beyond;
   /// Where no single change helps.
   std::optional<PairOfChanges> pair;
-  /// Where limiters tie, or the first of `highest` meets another one, and a pair of changes within reach gives more than
-  /// kClearlyMore times what the steps above do: the best such pair, as best_pair() chooses.
+  /// Where a pair of changes within reach gives more than kClearlyMore times what the steps above do: the best such pair, as
+  /// best_pair() chooses.
   std::optional<PairOfChanges> within_reach;
 };
 
@@ -102,6 +102,9 @@ std::vector<Change> best_changes(const TheoryAdvice& advice);
 
 /// Occupancy with the changes within reach that help most: those of `within_reach`, else one of `highest`; now where there are none.
 double reached_pct(const TheoryAdvice& advice);
+
+/// Share of a launch's time below which no saving is told: less than times of the same launch vary by.
+inline constexpr double kLeastShare = 0.01;
 
 /// The most of a launch's time that another occupancy saves, if each warp takes as long as now: by occupancy, or by rounds of equal
 /// blocks where the same threads then need fewer.

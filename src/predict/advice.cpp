@@ -10,26 +10,21 @@
 #include "occupancy/occupancy.hpp"
 #include "occupancy/runtime_answers.hpp"
 #include "occupancy/text.hpp"
+#include "occupancy/theory_advice.hpp"
 #include "occupancy/warps.hpp"
 
 namespace occbench {
 namespace {
 
-constexpr double kLeastTimeSavedPct = 1;
 /// Of equal blocks most waves are skipped; of uneven ones each is simulated, for each candidate.
 constexpr std::int64_t kMostUnevenBlocks = 1 << 16;
 /// Runs of each candidate, of which the middle one counts. Work that contends hardly depends on chance.
 constexpr std::uint64_t kTries = 3;
 constexpr std::uint64_t kTriesWhereWarpsContend = 1;
 
-struct Candidate {
-  Launch launch;
-  Work work;
-
-  Tasks tasks() const {
-    return Tasks(work, launch.grid_blocks, warps_of_block(launch.block_threads));
-  }
-};
+Tasks tasks_of(const LaunchOfWork& candidate) {
+  return {candidate.work, candidate.launch.grid_blocks, warps_of_block(candidate.launch.block_threads)};
+}
 
 std::int64_t units_of(const Work& work, const Launch& launch) {
   return work.unit_count(launch.grid_blocks, warps_of_block(launch.block_threads));
@@ -37,7 +32,7 @@ std::int64_t units_of(const Work& work, const Launch& launch) {
 
 /// The candidate with the distribution and the total of `work` on `launch`: `last` units in proportion, cycles
 /// by what then lacks.
-Candidate with_same_total(Candidate candidate, const Launch& launch, const Work& work) {
+LaunchOfWork with_same_total(LaunchOfWork candidate, const Launch& launch, const Work& work) {
   const double ratio =
       static_cast<double>(units_of(work, candidate.launch)) / static_cast<double>(units_of(work, launch));
   if (candidate.work.distribution.form == WorkForm::last) {
@@ -53,25 +48,15 @@ Candidate with_same_total(Candidate candidate, const Launch& launch, const Work&
 }
 
 /// The same work by `grid_blocks` blocks.
-Candidate with_grid(const Launch& launch, const Work& work, std::int64_t grid_blocks) {
-  Candidate candidate{launch, work};
+LaunchOfWork with_grid(const Launch& launch, const Work& work, std::int64_t grid_blocks) {
+  LaunchOfWork candidate{launch, work};
   candidate.launch.grid_blocks = grid_blocks;
   return with_same_total(std::move(candidate), launch, work);
 }
 
-/// The same threads in blocks of `block_threads`.
-Candidate with_block_size(const Launch& launch, const Work& work, int block_threads) {
-  Candidate candidate{launch, work};
-  candidate.launch.block_threads = block_threads;
-  candidate.launch.grid_blocks =
-      (launch.grid_blocks * launch.block_threads + block_threads - 1) / block_threads;
-  candidate.launch.dynamic_shared_bytes = launch.dynamic_shared_bytes * block_threads / launch.block_threads;
-  return with_same_total(std::move(candidate), launch, work);
-}
-
 /// The same work, of which every warp of the launch has the same share.
-Candidate with_even_warps(const Launch& launch, const Work& work) {
-  Candidate candidate{launch, work};
+LaunchOfWork with_even_warps(const Launch& launch, const Work& work) {
+  LaunchOfWork candidate{launch, work};
   candidate.work.distribution = {};
   return with_same_total(std::move(candidate), launch, work);
 }
@@ -82,9 +67,9 @@ bool loses_most_to_uneven_warps(const Losses& losses) {
                                           losses.overhead, losses.contention});
 }
 
-std::vector<Candidate> candidates(const Launch& launch, const Usage& usage, const Limits& limits,
-                                  const Topology& topology, const Work& work) {
-  std::vector<Candidate> all;
+std::vector<LaunchOfWork> candidates(const Launch& launch, const Usage& usage, const Limits& limits,
+                                     const Topology& topology, const Work& work) {
+  std::vector<LaunchOfWork> all;
   if (work.seed()) return all;
   const std::int64_t wave =
       full_wave_of_clusters(theoretical_occupancy(limits, launch, usage), launch.cluster_blocks,
@@ -101,7 +86,8 @@ std::vector<Candidate> candidates(const Launch& launch, const Usage& usage, cons
   const int most = std::min(limits.max_threads_per_block, launch.block_threads * 2);
   for (int threads = least; threads <= most; threads += warp) {
     if (threads == launch.block_threads) continue;
-    Candidate candidate = with_block_size(launch, work, threads);
+    LaunchOfWork candidate = with_block_size(launch, work, threads);
+    candidate.launch.dynamic_shared_bytes = launch.dynamic_shared_bytes * threads / launch.block_threads;
     const bool is_grid = candidate.launch.grid_blocks <= kMostGridShape.x;
     if (is_grid && theoretical_occupancy(limits, candidate.launch, usage).blocks_per_sm > 0)
       all.push_back(candidate);
@@ -127,8 +113,8 @@ std::optional<Advice> advise(const Launch& launch, const Usage& usage, const Lim
   const DeviceProfile& profile = chosen.profile;
   if (has_too_many_uneven_blocks(launch, work)) return std::nullopt;
   const Seeds seeds(chance, profile);
-  const auto run = [&](const Candidate& candidate) {
-    const Tasks tasks = candidate.tasks();
+  const auto run = [&](const LaunchOfWork& candidate) {
+    const Tasks tasks = tasks_of(candidate);
     std::vector<Simulation> runs;
     const std::uint64_t tries = tasks.contends() ? kTriesWhereWarpsContend : kTries;
     for (std::uint64_t i = 0; i < tries; ++i) {
@@ -140,18 +126,18 @@ std::optional<Advice> advise(const Launch& launch, const Usage& usage, const Lim
 
   const bool of_warps = loses_most_to_uneven_warps(prediction.losses);
   const double asked_cycles = run({launch, work}).cycles_active_max;
-  std::optional<Candidate> best;
-  double best_saved_pct = kLeastTimeSavedPct;
-  for (const Candidate& candidate : of_warps
-                                        ? std::vector{with_even_warps(launch, work)}
-                                        : candidates(launch, usage, limits, profile.model.topology, work)) {
+  std::optional<LaunchOfWork> best;
+  double best_saved_pct = 100 * kLeastShare;
+  for (const LaunchOfWork& candidate :
+       of_warps ? std::vector{with_even_warps(launch, work)}
+                : candidates(launch, usage, limits, profile.model.topology, work)) {
     const double saved_pct = 100 * (1 - run(candidate).cycles_active_max / asked_cycles);
     if (saved_pct < best_saved_pct) continue;
     best = candidate;
     best_saved_pct = saved_pct;
   }
   if (!best) return std::nullopt;
-  const Tasks tasks = best->tasks();
+  const Tasks tasks = tasks_of(*best);
   const Simulations simulations = simulate_often(best->launch, usage, limits, chosen, tasks, chance);
   const Interval interval =
       intervals_of(best->launch, usage, limits, chosen, tasks, simulations, origin).achieved;
@@ -170,6 +156,14 @@ std::optional<Advice> advise(const Launch& launch, const Usage& usage, const Lim
       best_saved_pct,
       fmt::format("{} would take {:.0f} % less time{} and read {} % instead of {} %.", what, best_saved_pct,
                   of_warps ? "" : " for the same work", to_string(interval), to_string(prediction.interval))};
+}
+
+LaunchOfWork with_block_size(const Launch& launch, const Work& work, int block_threads) {
+  LaunchOfWork candidate{launch, work};
+  candidate.launch.block_threads = block_threads;
+  candidate.launch.grid_blocks =
+      (launch.grid_blocks * launch.block_threads + block_threads - 1) / block_threads;
+  return with_same_total(std::move(candidate), launch, work);
 }
 
 double total_cycles(const Work& work, const Launch& launch) {

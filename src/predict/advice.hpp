@@ -21,6 +21,15 @@ struct Advice {
 /// Cycles of all warps of a launch together.
 double total_cycles(const Work& work, const Launch& launch);
 
+/// A launch, and what its blocks do.
+struct LaunchOfWork {
+  Launch launch;
+  Work work;
+};
+
+/// The same threads in blocks of `block_threads`, dynamic shared memory as it is: work keeps its distribution and its total.
+LaunchOfWork with_block_size(const Launch& launch, const Work& work, int block_threads);
+
 /// A note where advise() tries nothing, because the blocks are uneven and too many, or no other grid, because work is drawn;
 /// else empty.
 std::string why_not_advised(const Launch& launch, const Work& work);

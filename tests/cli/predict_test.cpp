@@ -315,6 +315,12 @@ TEST(Predict, SaysWhatARemedyOfTheLimitSavesAndWhatToDoAboutTheLargestLoss) {
               "equal:20000"),
       AllOf(HasSubstr("Two changes reach more: 32 registers"),
             HasSubstr("It is predicted to save 37 % of the time.")));
+  // Ten waves of a block of 24 warps take as many rounds as six of two blocks of 20.
+  const std::string pair =
+      "predict --gpu rtx-4090 --block-size 768 --registers 64 --dynamic-smem 32K --grid 1280 --work ";
+  EXPECT_THAT(printed(pair + "equal:200000"), AllOf(HasSubstr("Two changes reach more: 640 threads"),
+                                                    HasSubstr("It is predicted to save 40 % of the time.")));
+  EXPECT_THAT(printed(pair + "uniform:200000:0.5:1.5:seed=1"), HasSubstr("Time saved: At most 40 % of it"));
   // Eight whole waves instead of eleven.
   EXPECT_THAT(printed(launch), HasSubstr("It is predicted to save 27 % of the time."));
   EXPECT_THAT(printed("predict --gpu h100-sxm5-80gb --block-size 256 --grid 1900 --registers 40 --work "

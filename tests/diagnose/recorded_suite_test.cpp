@@ -1,5 +1,6 @@
 // What is said of the launches of the recorded suite, whose causes the experiments declare.
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -315,6 +316,57 @@ TEST(RecordedSuite, SumsByAnAtomicAThreadLoseToAtomicsAlsoWhereThreadsReadForPar
     }
     EXPECT_EQ(sums, 2) << suite;
   }
+}
+
+/// By the active cycles of the next whole waves, of which the same work needs its share.
+TEST(RecordedSuite, WhatIdleSmsAndTailsCanSaveIsNoLessThanTheNextWholeWavesDo) {
+  for (const std::string& suite : kSuites) {
+    std::map<double, double> cycles;
+    const auto rows = told(suite);
+    for (const Told& each : rows) {
+      if (each.record.identity.experiment == "waves" && std::fmod(*each.record.theory->waves, 1) == 0)
+        cycles[*each.record.theory->waves] = *each.record.readings.counters.sm_cycles_active_max;
+    }
+    int compared = 0;
+    for (const Told& each : rows) {
+      const double waves = each.record.theory->waves.value_or(0);
+      const auto whole = cycles.find(std::ceil(waves));
+      if (each.record.identity.experiment != "waves" || waves < 1 || whole == cycles.end()) continue;
+      const CounterValues& counters = each.record.readings.counters;
+      const double saved_cycles = *counters.sm_cycles_active_max - whole->second * waves / whole->first;
+      const double saved = saved_cycles / (*each.record.times.time_us * *counters.sm_clock_mhz);
+      for (const Finding& finding : each.findings) {
+        if (finding.cause != Cause::tail && finding.cause != Cause::idle_sms) continue;
+        ++compared;
+        EXPECT_GE(finding.time->share, saved - 0.0001) << suite << ": " << full_name(each.record.identity);
+        EXPECT_LE(finding.time->share, saved + 0.002) << suite << ": " << full_name(each.record.identity);
+        EXPECT_THAT(finding.sentence, testing::HasSubstr(" waves"));
+      }
+    }
+    EXPECT_GT(compared, 20) << suite;
+  }
+}
+
+TEST(RecordedSuite, ALimitOfSharedMemorySavesWhatTheSameCaseWithLessOfItDid) {
+  const auto records = read_case_records(OCCBENCH_SOURCE_DIR "/results/nvidia-h100-80gb-hbm3/full.csv");
+  const auto saved = [&](std::string_view variant) {
+    for (const CaseRecord& record : records) {
+      if (record.identity.experiment != "lower_occupancy_faster" || record.identity.variant != variant ||
+          record.launch->dynamic_shared_bytes != 32'384)
+        continue;
+      LaunchFacts facts = facts_of(record);
+      facts.leaner = leaner_launch_of(record, records);
+      const auto findings = diagnose(facts);
+      const auto limit = std::ranges::find(findings, Cause::shared_memory_limit, &Finding::cause);
+      if (limit != findings.end()) return limit->time.value();
+    }
+    return TimeSaved{-1, "not found"};
+  };
+  EXPECT_EQ(saved("walks_together_4").share, 0);
+  EXPECT_EQ(
+      saved("walks_together_4").sentence,
+      "None found: 0.277 instead of 0.272 ms per launch were measured with 0 B of dynamic shared memory.");
+  EXPECT_NEAR(saved("walks_together_1").share, 1 - 348.128 / 448.416, 1e-6);
 }
 
 TEST(RecordedSuite, ALimitOfTheoryPromisesNoTimeWhereWarpsWaitForAnAddress) {
