@@ -146,6 +146,16 @@ std::vector<CaseRecord> all_cases(const ExplainOptions& options, std::ostream& e
   return cases;
 }
 
+/// Of all rows of programs that match, those without a counter's value too; empty where there is none.
+std::string total_of_programs(std::span<const CaseRecord> all, const ExplainOptions& options) {
+  const auto matches = case_filter(options.filter);
+  std::vector<CaseRecord> cases(all.begin(), all.end());
+  std::erase_if(cases, [&](const CaseRecord& each) {
+    return !each.program.launches || !matches(full_name(each.identity));
+  });
+  return cases.empty() ? "" : fmt::format("\nTogether {}.\n", program_total(cases));
+}
+
 /// Those with theory and a counter's value, or work inferred from their time, that the filter matches.
 std::vector<CaseRecord> counted_cases(std::span<const CaseRecord> all, const ExplainOptions& options) {
   const auto matches = case_filter(options.filter);
@@ -155,6 +165,10 @@ std::vector<CaseRecord> counted_cases(std::span<const CaseRecord> all, const Exp
         each.readings.counters.achieved_pct || is_inferred_work(each.identity.work_source);
     return each.theory && says_enough && matches(full_name(each.identity));
   });
+  const std::string uncounted = cases.empty() ? total_of_programs(all, options) : "";
+  if (!uncounted.empty())
+    throw InputError("no row has a counter's value; `occbench trace --counters 3` reads one of each.{}",
+                     uncounted);
   if (cases.empty())
     throw InputError(
         options.filter.empty()
@@ -169,16 +183,6 @@ double lost_points(const CaseRecord& record) {
   const double reached = record.readings.counters.achieved_pct.value_or(
       record.prediction ? record.prediction->predicted_pct : 0);
   return record.theory->theoretical_pct - reached;
-}
-
-/// Of all rows of programs that match, those without a counter's value too; empty where there is none.
-std::string total_of_programs(std::span<const CaseRecord> all, const ExplainOptions& options) {
-  const auto matches = case_filter(options.filter);
-  std::vector<CaseRecord> cases(all.begin(), all.end());
-  std::erase_if(cases, [&](const CaseRecord& each) {
-    return !each.program.launches || !matches(full_name(each.identity));
-  });
-  return cases.empty() ? "" : fmt::format("\nTogether {}.\n", program_total(cases));
 }
 
 /// Kernels of a program by the time that advice could save, since a launch may be one of thousands; cases of a suite

@@ -529,5 +529,18 @@ TEST_F(Explain, RefusesWhatMatchesNothing) {
                   testing::Not(HasSubstr("--filter"))));
 }
 
+TEST_F(Explain, SaysHowManyLaunchesOfAProgramHaveNeitherCounterNorTime) {
+  Row uncounted = measured("uncounted", 1056, 0);
+  uncounted.achieved_pct.reset();
+  uncounted.total_time_us = 0;
+  uncounted.launches = 43;
+  uncounted.note = "not counted: launched once";
+  std::ofstream(file_) << csv_header() << csv_record(uncounted);
+  EXPECT_THAT(refusal({"explain", file_.c_str()}),
+              testing::AllOf(
+                  HasSubstr("no row has a counter's value; `occbench trace --counters 3` reads one of each"),
+                  HasSubstr("(43 launches have no time); not counted 1: launched once.")));
+}
+
 }  // namespace
 }  // namespace occbench

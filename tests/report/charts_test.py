@@ -251,6 +251,13 @@ class Programs(unittest.TestCase):
         with self.assertRaises(Missing):
             programs.programs(rows_of([launched("a", 1, 50.0, 40.0, 40.0) | {"launches": None}]))
 
+    def test_kernels_whose_launches_have_no_time_are_not_drawn(self):
+        timeless = launched("timeless", 0, 50.0, 40.0, 40.0)
+        with self.assertRaises(Missing):
+            programs.programs(rows_of([timeless]))
+        drawing = programs.programs(rows_of([timeless, launched("timed", 10, 75.0, 50.0, 60.0)]))
+        self.assertIn("1 kernel configuration took 10.0 ms", drawing.sentence)
+
 
 class Agreement(unittest.TestCase):
     def drawing(self, *named):

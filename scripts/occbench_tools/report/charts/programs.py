@@ -60,9 +60,9 @@ def remedies(frame: pl.DataFrame) -> str:
 
 
 def programs(rows: Rows) -> Drawing:
-    frame = rows.frame.drop_nulls(["launches", "total_time_us", "theoretical_pct"])
+    frame = rows.frame.drop_nulls(["launches", "theoretical_pct"]).filter(pl.col("total_time_us") > 0)
     if frame.is_empty():
-        raise Missing("needs rows of occbench trace")
+        raise Missing("needs rows of occbench trace with a time")
     frame = with_parts(frame)
     has_regions = frame["region"].n_unique() > 1
     several = len(rows.runs) > 1
