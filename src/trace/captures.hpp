@@ -18,12 +18,21 @@ class Captures {
   }
 
   void begins() {
-    ++begun_;
     ++count_;
   }
+  /// Whether a launch into it is captured for certain. One that joined another's capture by an event is not known.
+  bool is_capturing(void* stream) {
+    if (!any()) return false;
+    const std::lock_guard lock(mutex_);
+    return capturing_.contains(key(stream));
+  }
+  /// A launch was made while a stream captured, and may have been captured or not.
+  void doubt() {
+    ++doubted_;
+  }
   /// So far.
-  std::uint64_t begun() const {
-    return begun_.load();
+  std::uint64_t doubted() const {
+    return doubted_.load();
   }
   /// @param capturing whether the stream captures now
   void has_begun(void* stream, bool capturing) {
@@ -46,7 +55,7 @@ class Captures {
   }
 
   std::atomic<int> count_{0};
-  std::atomic<std::uint64_t> begun_{0};
+  std::atomic<std::uint64_t> doubted_{0};
   std::mutex mutex_;
   std::set<Key> capturing_;
 };

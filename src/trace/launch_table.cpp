@@ -221,7 +221,7 @@ void LaunchTable::add(const KernelRecord& record) {
   const bool counted = launch.kind == LaunchKind::counted || launch.kind == LaunchKind::unrecorded;
   if (launch.kind == LaunchKind::done || (counted && at(launch.number).name != record.name)) return;
   if (counted) note(record.correlation, {LaunchKind::done, launch.number});
-  if (launch.kind == LaunchKind::plain || launch.kind == LaunchKind::uncertain)
+  if (launch.kind == LaunchKind::plain || launch.kind == LaunchKind::captured)
     note(record.correlation, {LaunchKind::recorded, launch.number});
   const std::lock_guard lock(records_mutex_);
   TracedKernel* const kernel = recorded_kernel(record, launch);
@@ -286,7 +286,7 @@ std::vector<LoggedLaunch> LaunchTable::log(std::uint32_t first, std::uint32_t la
   std::vector<Noted> all;
   for (std::uint32_t correlation = first; correlation != last + 1; ++correlation) {
     const NotedLaunch launch = LaunchSlots::find(correlation);
-    if (launch.kind != LaunchKind::none && launch.kind != LaunchKind::uncertain)
+    if (launch.kind != LaunchKind::none && launch.kind != LaunchKind::captured)
       all.push_back({launch, mark_of(correlation)});
   }
   std::vector<LoggedLaunch> launches;

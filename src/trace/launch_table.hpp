@@ -34,9 +34,9 @@ enum class LaunchKind : std::uint8_t {
   counted,     ///< of a kernel, and counted
   unrecorded,  ///< counted while CUPTI kept no records
   done,  ///< counted, and its record has come: others of its call are of what CUPTI launches to read counters
-  graph,      ///< of a graph
-  memory,     ///< a fill or a copy of the device's memory
-  uncertain,  ///< made while a stream captured: it may not run
+  graph,     ///< of a graph
+  memory,    ///< a fill or a copy of the device's memory
+  captured,  ///< made while a stream captured: it does not run now, or may not
 };
 
 struct NotedLaunch {
@@ -212,6 +212,9 @@ class LaunchTable : public LaunchSlots {
   /// Whether a plain launch's record is still to come, if one comes.
   bool awaits_record(std::uint32_t correlation) const {
     return LaunchSlots::find(correlation).kind == LaunchKind::plain;
+  }
+  bool is_captured(std::uint32_t correlation) const {
+    return LaunchSlots::find(correlation).kind == LaunchKind::captured;
   }
   /// Nothing of a context ran at that time, on the clock of records.
   void was_idle(std::uint32_t context, std::uint64_t ns);

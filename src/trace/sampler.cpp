@@ -118,10 +118,10 @@ void Sampler::set_up() {
   gpu_.configure(kSamplingWindows[window_]);
 }
 
-/// Empty where a stream captured meanwhile: which launches ran is not known then.
+/// Empty where a stream captures at its begin, and where launches were made of which it is not known whether they ran.
 std::vector<SmSample> Sampler::take_window() {
   if (captures_.any()) return {};
-  const std::uint64_t captures = captures_.begun();
+  const std::uint64_t doubted = captures_.doubted();
   wants_times_ = true;
   first_ = table_.latest() - kCallsBefore;
   bool goes_on = false;
@@ -142,7 +142,7 @@ std::vector<SmSample> Sampler::take_window() {
     sample.start_ns -= std::min(of_.began_ns, sample.start_ns);  // the first may begin before
     sample.end_ns -= of_.began_ns;
   }
-  return captures_.begun() == captures ? std::move(samples) : std::vector<SmSample>();
+  return captures_.doubted() == doubted ? std::move(samples) : std::vector<SmSample>();
 }
 
 void Sampler::use(const Attribution& found) {

@@ -295,9 +295,9 @@ Tracer::Launched Tracer::launched_by(const LaunchCall& call, const Context& cont
 
 void Tracer::note(const LaunchCall& call, const Context& context, const Launched& launched) {
   if (launched.kernel == nullptr && launched.graph == nullptr) return;
-  const NotedLaunch noted = launched.kernel != nullptr
-                                ? NotedLaunch{LaunchKind::plain, launched.kernel->number}
-                                : NotedLaunch{LaunchKind::graph, launched.graph->number};
+  NotedLaunch noted = launched.kernel != nullptr ? NotedLaunch{LaunchKind::plain, launched.kernel->number}
+                                                 : NotedLaunch{LaunchKind::graph, launched.graph->number};
+  if (captures_.is_capturing(call.stream)) noted.kind = LaunchKind::captured;
   table_.note(call.correlation, noted);
   const auto is_wanted = [](const TracedKernel* kernel) {
     return kernel != nullptr && kernel->uncounted != Uncounted::left_out;
@@ -424,8 +424,10 @@ void Tracer::launch_ends(void* handle, std::uint32_t correlation, const std::uin
       end_counted(begun, correlation, *context, launched);
       return;
     }
-    if (captures && launched && (kernel != nullptr || graph != nullptr))
-      table_.note(correlation, {LaunchKind::uncertain, kernel != nullptr ? kernel->number : graph->number});
+    if (captures && launched && (kernel != nullptr || graph != nullptr) && !table_.is_captured(correlation)) {
+      table_.note(correlation, {LaunchKind::captured, kernel != nullptr ? kernel->number : graph->number});
+      captures_.doubt();
+    }
     if (kernel != nullptr && launched && !captures)
       context->latest.store(correlation, std::memory_order_release);
     if (begun.state == Begun::entered) context->counter->gate().leave();

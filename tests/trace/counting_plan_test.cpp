@@ -221,6 +221,18 @@ TEST(Captures, GoOnFromBeforeTheCallUntilTheirEnd) {
   EXPECT_FALSE(captures.any());
 }
 
+TEST(Captures, TakeLaunchesIntoTheirStreamUntilTheirEnd) {
+  Captures captures;
+  EXPECT_FALSE(captures.is_capturing(stream(0x10)));
+  captures.begins();
+  EXPECT_FALSE(captures.is_capturing(stream(0x10))) << "it may be refused";
+  captures.has_begun(stream(0x10), true);
+  EXPECT_TRUE(captures.is_capturing(stream(0x10)));
+  EXPECT_FALSE(captures.is_capturing(stream(0x20)));
+  captures.has_ended(stream(0x10));
+  EXPECT_FALSE(captures.is_capturing(stream(0x10)));
+}
+
 TEST(Captures, OfEachThreadsOwnDefaultStreamAreTheThreads) {
   Captures captures;
   captures.begins();

@@ -130,7 +130,7 @@ TEST(LaunchTable, LogsTheLaunchesOfAGpuInTheOrderOfTheirCalls) {
   Table table;
   TracedKernel& one = table.launch(5);
   TracedKernel& other = table.launch(7, LaunchKind::recorded, 67);
-  table.note(8, {LaunchKind::uncertain, one.number});
+  table.note(8, {LaunchKind::captured, one.number});
   TracedGraph* const graph = table.add_graph({&other, &one});
   table.note(9, {LaunchKind::graph, graph->number});
   table.mark(9, {3, 1234});

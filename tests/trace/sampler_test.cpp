@@ -102,23 +102,62 @@ TEST_F(SamplerTest, WantsTimesOfCallsWhileAWindowIsOpen) {
   EXPECT_FALSE(sampler.wants_times());
 }
 
-TEST_F(SamplerTest, LeavesAWindowOutInWhichAStreamCaptures) {
+TEST_F(SamplerTest, LeavesAWindowOutWhoseLaunchesMayHaveBeenCaptured) {
   gpu.read_samples = [] { return samples_of({66}); };
   launch(66);
   captures.begins();
   sampler.sample();
   EXPECT_EQ(gpu.count("start sampling"), 0);
   captures.has_begun(nullptr, false);
-  gpu.while_sampling = [&] {
-    captures.begins();
-    captures.has_begun(nullptr, false);
-  };
+  gpu.while_sampling = [&] { captures.doubt(); };
   sampler.sample();
   EXPECT_EQ(sampler.totals().windows, 0);
-  gpu.while_sampling = [] {};
+  gpu.while_sampling = [&] {
+    captures.begins();
+    captures.has_begun(nullptr, true);
+  };
   launch(66);
   sampler.sample();
   EXPECT_EQ(sampler.totals().windows, 1);
+}
+
+struct CapturingTest : TracerTest {
+  /// Until four windows have been open, a program captures a launch of 67 blocks and then launches 66.
+  std::vector<Row> rows_where_captures_hold(void* stream) {
+    tracer = make(1, false, 0ms);
+    Program capturing{*tracer, gpu};
+    gpu.read_samples = [] { return samples_of({66, 66, 66}); };
+    std::atomic<int> windows{0};
+    gpu.while_sampling = [&] {
+      ++windows;
+      std::this_thread::sleep_for(2ms);
+    };
+    const auto end = std::chrono::steady_clock::now() + 10s;
+    while (windows < 4 && std::chrono::steady_clock::now() < end) {
+      tracer->capture_begins(handle(0x30));
+      tracer->capture_has_begun(handle(0x30), true);
+      capturing.stream = stream;
+      capturing.launch(67);
+      tracer->capture_has_ended(handle(0x30));
+      capturing.stream = handle(0x40);
+      capturing.launch(66);
+      std::this_thread::sleep_for(50us);
+    }
+    finish();
+    EXPECT_GE(windows, 4);
+    return rows();
+  }
+};
+
+TEST_F(CapturingTest, IsSampledWhereEachLaunchIsKnownToBeCapturedOrNot) {
+  const std::vector<Row> rows = rows_where_captures_hold(handle(0x30));
+  ASSERT_EQ(rows.size(), 1) << "what was only captured has no row";
+  EXPECT_EQ(rows[0].grid_blocks, 66);
+  EXPECT_TRUE(rows[0].achieved_pct);
+}
+
+TEST_F(CapturingTest, IsNotSampledWhereALaunchMayBeCapturedOrNot) {
+  for (const Row& row : rows_where_captures_hold(handle(0x40))) EXPECT_FALSE(row.achieved_pct);
 }
 
 TEST_F(SamplerTest, OpensWindowsWhileTheProgramLaunches) {

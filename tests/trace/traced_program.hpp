@@ -41,6 +41,7 @@ struct Program {
   std::atomic<std::uint32_t> correlation{0};
   bool has_records = true;
   bool refused = false;  ///< the driver takes no launch
+  void* stream = nullptr;
   std::uint32_t registers = 40;
   int carveout_pct = -1;
   std::uint64_t nanoseconds = 10'000;  ///< of a kernel, by its record
@@ -68,6 +69,7 @@ struct Program {
  private:
   void make(LaunchCall call, std::uint32_t grid_of_graph = 0) {
     std::uint64_t state = 0;
+    call.stream = stream;
     call.correlation = ++correlation;
     call.state = &state;
     tracer.launch_begins(call);
