@@ -28,6 +28,7 @@ constexpr int kPipeCapacity = 1 << 16;
   throw std::system_error(code, std::generic_category(), what);
 }
 
+/// A pipe by its name in /proc too, which output_target() refuses: those who start a program name its logs, and no user does.
 /// @returns none where no file is named
 Descriptor appending(const fs::path& file) {
   if (file.empty()) return Descriptor();

@@ -1,13 +1,17 @@
 #include "trace/sampler.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
-#include <cstdio>
+#include <fcntl.h>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
 #include <fmt/core.h>
+
+#include "files/output.hpp"
 
 namespace occbench {
 namespace {
@@ -74,7 +78,7 @@ double expected_launches(std::span<const SmSample> samples, std::span<const Logg
   return blocks_of_log > 0 ? blocks * launches / blocks_of_log : 0;
 }
 
-/// As Sampler::Of has it.
+/// As Sampler::Of has it. Nothing waits for the disk. @throws std::exception if the disk is full or the file is none to write
 void append_window(const Sampler::Of& of, std::uint64_t interval_ns, std::span<const SmSample> samples,
                    std::span<const LoggedLaunch> launches, std::span<const SampledLaunch> found) {
   std::string text =
@@ -102,10 +106,11 @@ void append_window(const Sampler::Of& of, std::uint64_t interval_ns, std::span<c
     text += fmt::format("launch {} {} {} {:.0f} {:.0f}\n", launch.kernel, launch.start_ns,
                         launch.end_ns - launch.start_ns, launch.warp_cycles, launch.active_cycles);
   }
-  if (std::FILE* const out = std::fopen(of.windows.c_str(), "a")) {
-    std::fwrite(text.data(), 1, text.size(), out);
-    std::fclose(out);
-  }
+  const Descriptor out(
+      ::open(output_target(of.windows).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
+  if (!out.is_open() || !write_all(out.number(), text))
+    throw std::system_error(errno, std::generic_category(),
+                            fmt::format("cannot write {}", of.windows.string()));
 }
 
 }  // namespace
