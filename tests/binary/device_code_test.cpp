@@ -7,7 +7,7 @@
 #include <fstream>
 #include <map>
 #include <random>
-#include <regex>
+#include <re2/re2.h>
 #include <unistd.h>
 
 #include <fmt/core.h>
@@ -351,14 +351,10 @@ std::map<std::string, Assembled> compile(const std::string& architecture, const 
   Assembled* current = nullptr;
   char line[4096];
   while (fgets(line, sizeof line, log) != nullptr) {
-    std::cmatch found;
-    if (std::regex_search(line, found, std::regex("Compiling entry function '(.*)' for"))) {
-      current = &functions[found[1]];
-    }
+    std::string name;
+    if (RE2::PartialMatch(line, "Compiling entry function '(.*)' for", &name)) current = &functions[name];
     if (current == nullptr) continue;
-    const auto read = [&](const char* pattern, int& number) {
-      if (std::regex_search(line, found, std::regex(pattern))) number = std::stoi(found[1]);
-    };
+    const auto read = [&](const char* pattern, int& number) { RE2::PartialMatch(line, pattern, &number); };
     // The lines of an entry function end with the registers; device functions may follow.
     read("([0-9]+) bytes stack frame", current->stack_bytes);
     read("([0-9]+) bytes spill stores", current->spill_store_bytes);

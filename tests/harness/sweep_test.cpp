@@ -4,7 +4,7 @@
 #include <ctime>
 #include <fstream>
 #include <map>
-#include <regex>
+#include <re2/re2.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -509,12 +509,12 @@ TEST_F(SweepListed, HasTheoryAndPredictionOfEachConfiguration) {
 TEST_F(SweepListed, OfAGpuThatNobodyCalibratedHasTheRangeOfEachPrediction) {
   const Outcome generic = list({"spin", "--block-size", "256"});
   EXPECT_THAT(generic.err, HasSubstr("unverified"));
-  std::smatch numbers;
-  ASSERT_TRUE(std::regex_search(generic.out, numbers, std::regex(R"(100 % +(\S+) % \((\S+) to (\S+)\)  )")))
+  double predicted = 0;
+  double low = 0;
+  double high = 0;
+  ASSERT_TRUE(
+      RE2::PartialMatch(generic.out, R"(100 % +(\S+) % \((\S+) to (\S+)\)  )", &predicted, &low, &high))
       << generic.out;
-  const double predicted = std::stod(numbers[1]);
-  const double low = std::stod(numbers[2]);
-  const double high = std::stod(numbers[3]);
   EXPECT_LT(low, predicted);
   EXPECT_GT(high, predicted);
   EXPECT_LE(high, 100) << "even warps never read more than theory";
