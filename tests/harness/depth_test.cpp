@@ -311,24 +311,36 @@ const Cells kCondition = {{"gpu_state",
                            "persistence=on;memory_clock_mhz=3201;temperature_c=42;power_w=118.5;"
                            "throttle_reasons=none;other_processes=0"}};
 
+const Cells kOneBlockOf32Threads = {{"block_threads", "32"}, {"grid_blocks", "1"}};
+
+const Cells kGivenWork = {{"work", "equal:1000"}, {"work_source", "given"}};
+
+/// As every launch of the fake kernel has it.
+const Cells kUsage = {{"cluster_blocks", "1"},         {"dynamic_shared_bytes", "0"},
+                      {"registers_per_thread", "20"},  {"static_shared_bytes", "0"},
+                      {"local_bytes_per_thread", "0"}, {"code_architecture", "sm_90"}};
+
+/// Where two parts have a cell, the later one's.
+Cells together(std::initializer_list<Cells> parts) {
+  Cells all;
+  for (const Cells& part : parts) {
+    for (const auto& [name, value] : part) all[name] = value;
+  }
+  return all;
+}
+
 /// Of experiment_of({768}).
-const Cells kCaseOf768Threads = {{"case", "fake/plain/block_threads=768"},
-                                 {"kernel", "fake"},
-                                 {"parameters", "block_threads=768"},
-                                 {"work", "equal:1000"},
-                                 {"work_source", "given"},
-                                 {"block_threads", "768"},
-                                 {"grid_blocks", "1056"},
-                                 {"cluster_blocks", "1"},
-                                 {"dynamic_shared_bytes", "0"},
-                                 {"registers_per_thread", "20"},
-                                 {"static_shared_bytes", "0"},
-                                 {"local_bytes_per_thread", "0"},
-                                 {"code_architecture", "sm_90"},
-                                 {"blocks_per_sm", "2"},
-                                 {"limiter", "warps"},
-                                 {"waves", "4"},
-                                 {"theoretical_pct", "75"}};
+const Cells kCaseOf768Threads = together({kUsage,
+                                          kGivenWork,
+                                          {{"case", "fake/plain/block_threads=768"},
+                                           {"kernel", "fake"},
+                                           {"parameters", "block_threads=768"},
+                                           {"block_threads", "768"},
+                                           {"grid_blocks", "1056"},
+                                           {"blocks_per_sm", "2"},
+                                           {"limiter", "warps"},
+                                           {"waves", "4"},
+                                           {"theoretical_pct", "75"}}});
 
 Cells prediction_of_768_threads(std::optional<int> first_gpc = std::nullopt) {
   const Prediction prediction =
@@ -350,7 +362,7 @@ Cells prediction_of_768_threads(std::optional<int> first_gpc = std::nullopt) {
   return cells;
 }
 
-/// Readings 50, 51 and 52 of each counter.
+/// Readings 50, 51 and 52 of each counter: over elapsed cycles, 51 warps in sum over 132 SMs of 64 warps for 51 cycles.
 const Cells kCounters = {
     {"achieved_pct", "51"},         {"achieved_elapsed_pct", "0.0118"}, {"achieved_spread_points", "1"},
     {"sm_cycles_active_min", "51"}, {"sm_cycles_active_avg", "51"},     {"sm_cycles_active_max", "51"},
@@ -382,15 +394,6 @@ const Cells kTimes = {{"time_us", "200"},
                       {"throughput_unit", "items/s"},
                       {"check", "ok"},
                       {"time_status", "ok"}};
-
-/// Where two parts have a cell, the later one's.
-Cells together(std::initializer_list<Cells> parts) {
-  Cells all;
-  for (const Cells& part : parts) {
-    for (const auto& [name, value] : part) all[name] = value;
-  }
-  return all;
-}
 
 class WholeRow : public RunCases {
  protected:
@@ -449,7 +452,6 @@ TEST_F(WholeRow, OfACaseThatFailed) {
   found.erase("note");
   EXPECT_THAT(found["explanation"], ::testing::HasSubstr("points: the grid has 1,056 blocks"));
   found.erase("explanation");
-  Cells expected = kCaseOf768Threads;
   const Cells of_this_case = {{"case", "fake/plain/block_threads=96"},
                               {"parameters", "block_threads=96"},
                               {"block_threads", "96"},
@@ -457,33 +459,28 @@ TEST_F(WholeRow, OfACaseThatFailed) {
                               {"waves", "0.381"},
                               {"theoretical_pct", "98.4375"},
                               {"time_status", "failed"}};
-  for (const auto& [name, value] : of_this_case) expected[name] = value;
-  EXPECT_EQ(found, together({kProvenance, expected}));
+  EXPECT_EQ(found, together({kProvenance, kCaseOf768Threads, of_this_case}));
   EXPECT_TRUE(row.predicted_pct);
 }
 
 TEST_F(WholeRow, OfACaseThatNoSmCanHold) {
-  run(one_case(kFake, [](Case& chosen) { chosen.launch.dynamic_shared_bytes = 1'000'000; }));
+  EXPECT_EQ(run(one_case(kFake, [](Case& chosen) { chosen.launch.dynamic_shared_bytes = 1'000'000; })),
+            ExitStatus::done);
   Cells found = cells();
   EXPECT_THAT(found["note"], ::testing::HasSubstr("shared memory"));
   found.erase("note");
   EXPECT_EQ(found, together({kProvenance,
+                             kUsage,
+                             kOneBlockOf32Threads,
+                             kGivenWork,
                              {{"case", "fake/plain"},
                               {"kernel", "fake"},
-                              {"work", "equal:1000"},
-                              {"work_source", "given"},
-                              {"block_threads", "32"},
-                              {"grid_blocks", "1"},
-                              {"cluster_blocks", "1"},
                               {"dynamic_shared_bytes", "1000000"},
-                              {"registers_per_thread", "20"},
-                              {"static_shared_bytes", "0"},
-                              {"local_bytes_per_thread", "0"},
-                              {"code_architecture", "sm_90"},
                               {"blocks_per_sm", "0"},
                               {"limiter", "shared_memory"},
                               {"theoretical_pct", "0"},
                               {"time_status", "skipped"}}}));
+  EXPECT_EQ(instruments_.launches, 0);
   EXPECT_TRUE(samples().empty());
 }
 
@@ -496,10 +493,9 @@ TEST_F(WholeRow, OfWhatTheRuntimeLaunchesItself) {
                       kCounters,
                       kTimes,
                       kCondition,
+                      kGivenWork,
                       {{"case", "copies/plain"},
                        {"kernel", "copies"},
-                       {"work", "equal:1000"},
-                       {"work_source", "given"},
                        {"note", "the runtime launches it: kernel, launch and theory are not known"}}}));
 }
 
@@ -517,16 +513,10 @@ TEST_F(WholeRow, OfACaseWhoseTraceStandsInForTheCounter) {
             together({kProvenance,
                       kTimes,
                       kCondition,
+                      kUsage,
+                      kOneBlockOf32Threads,
                       {{"case", "traceable/plain"},
                        {"kernel", "traceable"},
-                       {"block_threads", "32"},
-                       {"grid_blocks", "1"},
-                       {"cluster_blocks", "1"},
-                       {"dynamic_shared_bytes", "0"},
-                       {"registers_per_thread", "20"},
-                       {"static_shared_bytes", "0"},
-                       {"local_bytes_per_thread", "0"},
-                       {"code_architecture", "sm_90"},
                        {"blocks_per_sm", "32"},
                        {"limiter", "blocks"},
                        {"waves", "0.0002"},

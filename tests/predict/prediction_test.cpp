@@ -289,29 +289,24 @@ TEST(WorkKind, EachHasAMargin) {
 }
 
 /// A wave and a half of equal blocks.
-Prediction of_partial_wave(ProfileQuality quality, Interval* text_of = nullptr) {
+Prediction of_partial_wave(ProfileQuality quality) {
   ChosenProfile profile = chosen(find_profile("h100"));
   profile.quality = quality;
   if (quality == ProfileQuality::calibrated_device)
     profile.profile.model.gpc_clock_ppm = {130, -782, -163, -1190, 1092, 1206,
                                            -49, -163, -163, -49,   -49,  -49};
-  const Prediction prediction =
-      predict({.block_threads = 256, .grid_blocks = 1584}, {.registers_per_thread = 20}, limits_of({9, 0}),
-              profile, Tasks(parse_work("equal:200000"), 1584, 8));
-  if (text_of != nullptr) *text_of = prediction.interval;
-  return prediction;
+  return predict({.block_threads = 256, .grid_blocks = 1584}, {.registers_per_thread = 20}, limits_of({9, 0}),
+                 profile, Tasks(parse_work("equal:200000"), 1584, 8));
 }
 
 // Counters of nine H100s read 76.6 to 92.8 % of this launch (tests/data/fleet, tests/data/gpus).
 TEST(Interval, OfAPartialWaveOnAnUnknownGpuIsWideAndSaysWhy) {
-  Interval of_model;
-  of_partial_wave(ProfileQuality::calibrated_model, &of_model);
+  const Interval of_model = of_partial_wave(ProfileQuality::calibrated_model).interval;
   EXPECT_LT(of_model.low, 76.6);
   EXPECT_GT(of_model.high, 90.9);
   EXPECT_THAT(interval_text(of_model, WorkKind::partial_last_wave, ProfileQuality::calibrated_model),
               HasSubstr("; a partial wave depends on the clocks of this GPU, which change"));
-  Interval of_device;
-  of_partial_wave(ProfileQuality::calibrated_device, &of_device);
+  const Interval of_device = of_partial_wave(ProfileQuality::calibrated_device).interval;
   EXPECT_LT(of_device.width(), of_model.width() / 2);
 }
 

@@ -64,12 +64,28 @@ struct SamplerTest : testing::Test {
     table.mark(correlation, {1, 0});
     return *kernel;
   }
+  void launch_three() {
+    for (const std::uint32_t grid : {66, 67, 68}) launch(grid);
+  }
+  /// While the program launches.
+  void take(int windows) {
+    for (int i = 0; i < windows; ++i) {
+      launch(66);
+      sampler.sample();
+    }
+  }
 };
 
+/// Of a kernel that fills the whole window.
+std::vector<SmSample> samples_of_a_long_kernel() {
+  std::vector<SmSample> samples = samples_of({66}, 100);
+  samples.resize(50);
+  samples.erase(samples.begin() + 1, samples.begin() + 3);
+  return samples;
+}
+
 TEST_F(SamplerTest, AddsTheLaunchesOfAWindowToTheirKernels) {
-  gpu.while_sampling = [&] {
-    for (const std::uint32_t grid : {66, 67, 68}) launch(grid);
-  };
+  gpu.while_sampling = [&] { launch_three(); };
   gpu.read_samples = [] { return samples_of({66, 67, 68}); };
   sampler.set_up();
   launch(99);
@@ -163,9 +179,7 @@ TEST_F(CapturingTest, IsNotSampledWhereALaunchMayBeCapturedOrNot) {
 TEST_F(SamplerTest, OpensWindowsWhileTheProgramLaunches) {
   meanwhile = [] {};
   gpu.read_samples = [] { return samples_of({66, 67, 68}); };
-  gpu.while_sampling = [&] {
-    for (const std::uint32_t grid : {66, 67, 68}) launch(grid);
-  };
+  gpu.while_sampling = [&] { launch_three(); };
   sampler.sample();
   launch(66);  // long ago, when the window would open
   for (int i = 0; i < 5; ++i) sampler.sample();
@@ -198,65 +212,35 @@ TEST_F(SamplerTest, ReadsNothingOfAWindowThatTheProgramsEndCutsOff) {
 }
 
 TEST_F(SamplerTest, TakesLongerWindowsOfKernelsThatAreLongerThanTheyAre) {
-  // One that fills the whole window, again and again.
-  gpu.read_samples = [] {
-    std::vector<SmSample> samples = samples_of({66}, 100);
-    samples.resize(50);
-    samples.erase(samples.begin() + 1, samples.begin() + 3);
-    return samples;
-  };
+  gpu.read_samples = samples_of_a_long_kernel;
   sampler.set_up();
-  for (int i = 0; i < 100; ++i) {
-    launch(66);
-    sampler.sample();
-  }
+  take(100);
   EXPECT_THAT(gpu.intervals, IsSupersetOf({500, 1000, 4000, 16'000, 64'000}));
   EXPECT_EQ(gpu.intervals[1], 1000) << "the coarser one first";
   EXPECT_THAT(gpu.intervals, SizeIs(testing::Le(12))) << "it does not change for ever";
 }
 
 TEST_F(SamplerTest, TakesFinerSamplesWhereKernelsCannotBeToldApart) {
-  gpu.while_sampling = [&] {
-    for (const std::uint32_t grid : {66, 67, 68}) launch(grid);
-  };
+  gpu.while_sampling = [&] { launch_three(); };
   gpu.read_samples = [] { return samples_of({99, 98, 99, 98, 99}); };
   sampler.set_up();
-  for (int i = 0; i < 3; ++i) {
-    launch(66);
-    sampler.sample();
-  }
+  take(3);
   EXPECT_THAT(gpu.intervals, ElementsAre(500, 250));
 }
 
 TEST_F(SamplerTest, TakesLongerWindowsAlsoOnceFinerSamplesWereTried) {
-  gpu.while_sampling = [&] {
-    for (const std::uint32_t grid : {66, 67, 68}) launch(grid);
-  };
+  gpu.while_sampling = [&] { launch_three(); };
   gpu.read_samples = [] { return samples_of({99, 98, 99, 98, 99}); };
   sampler.set_up();
-  const auto take = [&](int windows) {
-    for (int i = 0; i < windows; ++i) {
-      launch(66);
-      sampler.sample();
-    }
-  };
   take(3);
   ASSERT_EQ(gpu.intervals.back(), 250);
-  // One that fills the window.
-  gpu.read_samples = [] {
-    std::vector<SmSample> samples = samples_of({66}, 100);
-    samples.resize(50);
-    samples.erase(samples.begin() + 1, samples.begin() + 3);
-    return samples;
-  };
+  gpu.read_samples = samples_of_a_long_kernel;
   take(20);
   EXPECT_GE(gpu.intervals.back(), 4000);
 }
 
 TEST_F(SamplerTest, TakesTheLessTimeTheMoreItKnows) {
-  gpu.while_sampling = [&] {
-    for (const std::uint32_t grid : {66, 67, 68}) launch(grid);
-  };
+  gpu.while_sampling = [&] { launch_three(); };
   gpu.read_samples = [] {
     std::this_thread::sleep_for(2ms);
     return samples_of({66, 67, 68});
