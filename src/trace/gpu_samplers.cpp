@@ -65,8 +65,8 @@ UsedGpu* GpuSamplers::of(int device) {
   if (!is_new || !after_) return &gpu;
   gpu.sampled = std::move(sampled);
   gpu.sampler = std::make_unique<Sampler>(
-      *gpu.sampled, Sampler::Of{device, sms.warps_per_sm, began_ns_, windows_}, table_, captures_,
-      [this](std::chrono::nanoseconds time) { return wait(time); });
+      *gpu.sampled, Sampler::Of{device, sms.warps_per_sm, began_ns_, windows_, listener_.says}, table_,
+      captures_, [this](std::chrono::nanoseconds time) { return wait(time); });
   gpu.thread = thread_without_signals([this, &gpu] { sample(gpu); });
   return &gpu;
 }

@@ -59,6 +59,7 @@ class GpuSamplers {
     std::function<void(const UsedGpu&)> reclaim_counters;  ///< the GPU cannot be sampled
     std::function<void(const UsedGpu&)> begins;            ///< a GPU is sampled from now on
     std::function<void(const UsedGpu&, CountersStatus, const std::string& why)> ended;  ///< for good
+    std::function<void(const std::string& line)> says;                                  ///< to the user
   };
 
   /// @param after   launches are counted one by one for so long; empty = for good

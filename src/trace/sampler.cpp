@@ -7,6 +7,7 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 
 #include <fmt/core.h>
@@ -108,9 +109,11 @@ void append_window(const Sampler::Of& of, std::uint64_t interval_ns, std::span<c
   }
   const Descriptor out(
       ::open(output_target(of.windows).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
-  if (!out.is_open() || !write_all(out.number(), text))
-    throw std::system_error(errno, std::generic_category(),
-                            fmt::format("cannot write {}", of.windows.string()));
+  const off_t before = out.is_open() ? ::lseek(out.number(), 0, SEEK_END) : 0;
+  if (out.is_open() && write_all(out.number(), text)) return;
+  const int code = errno;
+  if (out.is_open()) static_cast<void>(::ftruncate(out.number(), before));  // no torn window
+  throw std::system_error(code, std::generic_category(), fmt::format("cannot write {}", of.windows.string()));
 }
 
 }  // namespace
@@ -167,6 +170,18 @@ void Sampler::use(const Attribution& found) {
   if (is_thrown_away) ++totals_.thrown_away;
   totals_.attributed_ns += found.attributed_ns;
   totals_.unattributed_ns += found.unattributed_ns;
+}
+
+/// For the timeline, which ends where it cannot be written. Samples go on.
+void Sampler::keep_window(std::span<const SmSample> samples, std::span<const LoggedLaunch> log,
+                          const Attribution& found) {
+  if (of_.windows.empty()) return;
+  try {
+    append_window(of_, kSamplingWindows[window_].interval_ns, samples, log, found.launches);
+  } catch (const std::exception& failure) {
+    of_.says(fmt::format("the timeline of GPU {} ends here: {}", of_.device, failure.what()));
+    of_.windows.clear();
+  }
 }
 
 /// What the samples of a window say of the kind of the next.
@@ -237,8 +252,7 @@ std::chrono::nanoseconds Sampler::sample() {
     // One beside the latest, where threads launch at once.
     const std::vector<LoggedLaunch> log = table_.log(first_, last_ + 1, of_.device);
     const Attribution found = attribute(samples, log);
-    if (!of_.windows.empty())
-      append_window(of_, kSamplingWindows[window_].interval_ns, samples, log, found.launches);
+    keep_window(samples, log, found);
     use(found);
     choose_window(found, samples, expected_launches(samples, log));
   }

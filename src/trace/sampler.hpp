@@ -58,6 +58,8 @@ class Sampler {
     /// ELAPSED_CYCLES` of each sample, `idle START END COUNT` of samples in which nothing ran, and `launch KERNEL START LENGTH WARP_CYCLES
     /// ACTIVE_CYCLES` of each launch that was found.
     std::filesystem::path windows{};
+    std::function<void(const std::string& line)>
+        says{};  ///< what the user is to know; not empty where `windows` is not
   };
   /// @param wait waits for so long; false = the program ends, and so must the window
   Sampler(SampledGpu& gpu, const Of& of, LaunchTable& table, const Captures& captures,
@@ -82,12 +84,14 @@ class Sampler {
 
   std::vector<SmSample> take_window();
   void use(const Attribution& found);
+  void keep_window(std::span<const SmSample> samples, std::span<const LoggedLaunch> log,
+                   const Attribution& found);
   void choose_window(const Attribution& found, std::span<const SmSample> samples, double launches);
   std::size_t wanted_kind(const Attribution& found, std::span<const SmSample> samples, double launches);
   bool is_worth_a_window();
 
   SampledGpu& gpu_;
-  const Of of_;
+  Of of_;
   LaunchTable& table_;
   const Captures& captures_;
   const std::function<bool(std::chrono::nanoseconds)> wait_;

@@ -55,7 +55,8 @@ Tracer::Tracer(TracerOptions options, Driver& driver, std::function<void(const s
              [this](const UsedGpu& gpu, CountersStatus status, const std::string& why) {
                keep_records(gpu, true);
                counting_ended(gpu.number, status, why);
-             }}) {
+             },
+             [this](const std::string& line) { say_once(line); }}) {
   if (may_not_count()) say_once(fmt::format("nothing is counted, for {}", options_.why_not_counted));
 }
 

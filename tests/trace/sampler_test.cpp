@@ -1,8 +1,10 @@
 #include "trace/sampler.hpp"
 
 #include <chrono>
+#include <csignal>
 #include <numeric>
 #include <sched.h>
+#include <sys/resource.h>
 #include <thread>
 #include <vector>
 
@@ -75,6 +77,38 @@ struct SamplerTest : testing::Test {
     }
   }
 };
+
+/// The disk is full at the second window: the first is whole, the rows have both.
+TEST_F(SamplerTest, GoesOnWhereTheTimelineCannotBeWritten) {
+  const TemporaryFolder folder;
+  const std::filesystem::path windows = folder.path() / "windows";
+  std::vector<std::string> said;
+  Sampler with_timeline{sampled,
+                        {0, 64, kBegan, windows, [&](const std::string& line) { said.push_back(line); }},
+                        table,
+                        captures,
+                        [&](auto) {
+                          if (!with_timeline.wants_times()) meanwhile();
+                          return goes_on;
+                        }};
+  gpu.while_sampling = [&] { launch_three(); };
+  gpu.read_samples = [] { return samples_of({66, 67, 68}); };
+  launch(99);
+  with_timeline.sample();
+  const std::uintmax_t whole = std::filesystem::file_size(windows);
+  ASSERT_GT(whole, 0);
+  rlimit old{};
+  ::getrlimit(RLIMIT_FSIZE, &old);
+  const rlimit full{whole + 20, old.rlim_max};
+  const auto handler = ::signal(SIGXFSZ, SIG_IGN);
+  ::setrlimit(RLIMIT_FSIZE, &full);
+  for (int i = 0; i < 2; ++i) with_timeline.sample();
+  ::setrlimit(RLIMIT_FSIZE, &old);
+  ::signal(SIGXFSZ, handler);
+  EXPECT_EQ(std::filesystem::file_size(windows), whole) << "no torn window";
+  EXPECT_THAT(said, ElementsAre(HasSubstr("the timeline of GPU 0 ends here: cannot write")));
+  for (std::uint32_t kernel = 1; kernel <= 3; ++kernel) EXPECT_EQ(table.sampled_launches(kernel), 3);
+}
 
 /// Of a kernel that fills the whole window.
 std::vector<SmSample> samples_of_a_long_kernel() {
