@@ -29,7 +29,8 @@ int run(const std::vector<std::string>& arguments) {
   SlowInstruments instruments;
   instruments_in_use = &instruments;
   const StopOnSignals stop;
-  const Experiment experiment = experiment_of(block_sizes);
+  Experiment experiment = experiment_of(block_sizes);
+  experiment.families = fake_families().families;
   const Experiment* const experiments[] = {&experiment};
   return static_cast<int>(run_experiments(experiments, options, fake_device(), instruments));
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Ends a bench binary at random times, by SIGINT and SIGKILL in turn, and resumes it: after each end the file of rows
-must be whole for every finished case, and in the end every case must have its row once.
+"""Ends a bench binary's process group at random times, by SIGINT and SIGKILL in turn, and resumes it: after each end the
+file of rows must be whole for every finished case, and in the end every case must have its row once, beside no other file.
 
 usage: end_at_random.py RUNS PROGRAM [ARGUMENT...]"""
 
@@ -8,6 +8,7 @@ import collections
 import csv
 import io
 import json
+import os
 import random
 import signal
 import subprocess
@@ -77,9 +78,11 @@ def main() -> None:
         before: collections.Counter[str] = collections.Counter()
         chance = random.Random(1)
         for run in range(int(runs)):
-            process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            process = subprocess.Popen(
+                command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+            )
             time.sleep(chance.uniform(0, whole_run))
-            process.send_signal(signal.SIGINT if run % 2 else signal.SIGKILL)
+            os.killpg(process.pid, signal.SIGINT if run % 2 else signal.SIGKILL)
             is_ended = process.wait() != 0
             ended += is_ended
             kept = kept_launches(file)
@@ -96,6 +99,8 @@ def main() -> None:
         assert resumed, "no run was ended that had kept a launch"
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         assert check(file, names) == names, "resuming did not complete the file"
+        left = sorted(each.name for each in file.parent.iterdir())
+        assert left == ["rows.csv", "rows.samples.csv"], f"left {left}"
     print(
         f"{runs} runs of {len(names)} cases, {ended} of them ended early; {completed + 1} files completed by resuming"
     )

@@ -16,7 +16,10 @@
 #include "files/output.hpp"
 #include "gpu/error.hpp"
 #include "harness/google_benchmark.hpp"
+#include "harness/plan.hpp"
 #include "harness/run.hpp"
+#include "harness/source_family.hpp"
+#include "occupancy/input_error.hpp"
 #include "record/csv.hpp"
 
 namespace occbench {
@@ -216,6 +219,28 @@ inline Experiment experiment_of(std::vector<int> block_sizes) {
             }
             return cases;
           }};
+}
+
+/// A family whose kernel exists: block sizes as a launch has them, and colours, of which blue is none.
+inline Experiment fake_families() {
+  Experiment of = experiment_of({256});
+  of.families = [] {
+    const SweepAxis own[] = {
+        {"colour", AxisKind::text, "changes nothing", "red"}, registers_axis(), min_blocks_axis()};
+    Family family{
+        "fake", "does what the test says", joined(launch_axes("256", "2"), own),
+        [](const Point& at, const Device& device) {
+          if (at.text("colour") == "blue") throw InputError("--colour blue: it is red or green");
+          const Usage usage{.registers_per_thread = asked_registers(at, device.limits).cap.value_or(20)};
+          Case chosen{.kernel = &kFake, .launch = launch_at(at, device, usage), .work = Work::equal(1000)};
+          chosen.built = built_variant(
+              "made", &kFunction, Compiled{usage, "sm_90", std::max(0, 40 - usage.registers_per_thread)});
+          chosen.variant = chosen.built->name;
+          return chosen;
+        }};
+    return std::vector<Family>{family};
+  };
+  return of;
 }
 
 inline Device fake_device() {

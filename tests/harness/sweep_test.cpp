@@ -27,28 +27,6 @@ using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// A family whose kernel exists: block sizes as a launch has them, and colours, of which blue is none.
-Experiment fake_families() {
-  Experiment of = experiment_of({256});
-  of.families = [] {
-    const SweepAxis own[] = {
-        {"colour", AxisKind::text, "changes nothing", "red"}, registers_axis(), min_blocks_axis()};
-    Family family{
-        "fake", "does what the test says", joined(launch_axes("256", "2"), own),
-        [](const Point& at, const Device& device) {
-          if (at.text("colour") == "blue") throw InputError("--colour blue: it is red or green");
-          const Usage usage{.registers_per_thread = asked_registers(at, device.limits).cap.value_or(20)};
-          Case chosen{.kernel = &kFake, .launch = launch_at(at, device, usage), .work = Work::equal(1000)};
-          chosen.built = built_variant(
-              "made", &kFunction, Compiled{usage, "sm_90", std::max(0, 40 - usage.registers_per_thread)});
-          chosen.variant = chosen.built->name;
-          return chosen;
-        }};
-    return std::vector<Family>{family};
-  };
-  return of;
-}
-
 class Sweeps : public RunCases {
  protected:
   ExitStatus sweep(std::vector<std::string> arguments) {
