@@ -31,16 +31,22 @@ void for_each_parallel(std::size_t count, const Function& of) {
   for (std::future<void>& other : others) other.get();
 }
 
-/// A thread that is given no signal: they are for the threads that were there.
+/// A thread that is given no signal: they are for the threads that were there. @throws std::exception if there can be none
 template <typename Function>
 std::thread thread_without_signals(Function run) {
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread thread(std::move(run));
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return thread;
+  const auto restore = [&] { ::pthread_sigmask(SIG_SETMASK, &before, nullptr); };
+  try {
+    std::thread thread(std::move(run));
+    restore();
+    return thread;
+  } catch (...) {
+    restore();
+    throw;
+  }
 }
 
 }  // namespace occbench

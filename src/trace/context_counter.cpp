@@ -112,6 +112,7 @@ bool ContextCounter::start_range(const std::function<std::uint64_t()>& when_idle
   if (!usable() || !attempt([&] { set_up(); })) return false;  // it may have been stopped meanwhile
   return charge([&] {
     const std::uint64_t expected_ns = when_idle();
+    kernels_.reserve(kernels_.size() + 1);  // once a range is open nothing fails before it is known of
     if (!in_session_) context_->start();
     last_counted_ms_ = now_ms();
     in_session_ = true;

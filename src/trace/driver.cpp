@@ -187,7 +187,7 @@ class CuptiContext : public CountedContext {
       profiler_.reset();
       if (event_ != nullptr) static_cast<void>(functions_.event_destroy(event_));
       event_ = nullptr;
-    } catch (const CountersUnavailable&) {
+    } catch (const std::exception&) {
       static_cast<void>(profiler_.release());  // the context is gone, and what it held with it
     }
   }

@@ -21,15 +21,10 @@ constexpr std::size_t kMostAppended = 4;
 
 void EntryFile::update(const std::function<void(std::string& text, bool all)>& entries) {
   const bool whole = !is_whole_ || appended_ > longest_;
+  is_whole_ = false;
   std::string text;
   entries(text, whole);
-  if (text.empty()) return;
-  is_whole_ = false;
-  if (whole) {
-    replace(text);
-  } else {
-    append(text);
-  }
+  if (!text.empty()) whole ? replace(text) : append(text);
   is_whole_ = true;
 }
 

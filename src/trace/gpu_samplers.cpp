@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
+#include <dirent.h>
 #include <exception>
 #include <sched.h>
 #include <string>
-#include <system_error>
 #include <utility>
 
 #include "predict/parallel.hpp"
@@ -17,18 +18,18 @@ constexpr int kThreadsPerWarp = 32;
 
 }  // namespace
 
+/// C++'s iterators of folders end the program where there is no memory.
 void run_where_any_thread_may() {
   cpu_set_t any;
   CPU_ZERO(&any);
-  std::error_code failure;
-  for (std::filesystem::directory_iterator thread("/proc/self/task", failure), end; !failure && thread != end;
-       thread.increment(failure)) {
-    const std::string name = thread->path().filename();
+  DIR* const threads = ::opendir("/proc/self/task");
+  while (const dirent* const thread = threads != nullptr ? ::readdir(threads) : nullptr) {
     pid_t number = 0;
-    std::from_chars(name.data(), name.data() + name.size(), number);
+    std::from_chars(thread->d_name, thread->d_name + std::strlen(thread->d_name), number);
     cpu_set_t allowed;
     if (::sched_getaffinity(number, sizeof(allowed), &allowed) == 0) CPU_OR(&any, &any, &allowed);
   }
+  if (threads != nullptr) ::closedir(threads);
   if (CPU_COUNT(&any) > 0) static_cast<void>(::sched_setaffinity(0, sizeof(any), &any));
 }
 
@@ -63,11 +64,16 @@ UsedGpu* GpuSamplers::of(int device) {
       device, device, sms, is_counted_first ? CountersWay::counted : CountersWay::undecided);
   UsedGpu& gpu = found->second;
   if (!is_new || !after_) return &gpu;
-  gpu.sampled = std::move(sampled);
-  gpu.sampler = std::make_unique<Sampler>(
-      *gpu.sampled, Sampler::Of{device, sms.warps_per_sm, began_ns_, windows_, listener_.says}, table_,
-      captures_, [this](std::chrono::nanoseconds time) { return wait(time); });
-  gpu.thread = thread_without_signals([this, &gpu] { sample(gpu); });
+  try {
+    gpu.sampled = std::move(sampled);
+    gpu.sampler = std::make_unique<Sampler>(
+        *gpu.sampled, Sampler::Of{device, sms.warps_per_sm, began_ns_, windows_, listener_.says}, table_,
+        captures_, [this](std::chrono::nanoseconds time) { return wait(time); });
+    gpu.thread = thread_without_signals([this, &gpu] { sample(gpu); });
+  } catch (...) {
+    gpus_.erase(found);  // the next launch tries again
+    throw;
+  }
   return &gpu;
 }
 
@@ -88,9 +94,12 @@ bool GpuSamplers::wait(std::chrono::nanoseconds time) {
 void GpuSamplers::sample(UsedGpu& gpu) {
   const Inside inside;
   run_where_any_thread_may();
-  const auto end = [&](CountersStatus status, const std::string& why) {
+  const auto end = [&](CountersStatus status, const char* why) {
     gpu.way = CountersWay::neither;
-    listener_.ended(gpu, status, why);
+    try {
+      listener_.ended(gpu, status, why);
+    } catch (const std::exception&) {  // there is no memory to say so
+    }
   };
   try {
     if (begin_to_sample(gpu)) {
@@ -168,13 +177,13 @@ bool GpuSamplers::begin_to_sample(UsedGpu& gpu) {
 
 void GpuSamplers::stop() {
   constexpr std::chrono::seconds kLongestWindow{2};
-  const std::vector<UsedGpu*> gpus = all();
   std::unique_lock lock(end_mutex_);
   ends_ = true;
   end_changed_.notify_all();
   end_changed_.wait_for(lock, kLongestWindow, [&] {
-    return std::ranges::all_of(gpus,
-                               [](const UsedGpu* gpu) { return gpu->has_ended || !gpu->thread.joinable(); });
+    const std::lock_guard gpus_lock(gpus_mutex_);
+    return std::ranges::all_of(
+        gpus_, [](const auto& one) { return one.second.has_ended || !one.second.thread.joinable(); });
   });
 }
 

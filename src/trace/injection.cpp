@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <mutex>
+#include <new>
 #include <pthread.h>
 #include <sstream>
 #include <string>
@@ -37,10 +38,11 @@ constexpr auto kTick = 250ms;
 /// At the end the library's thread may still wait for a GPU that is not idle.
 constexpr auto kLongestGoodbye = 4s;
 
-void say(const std::string& line) {
+void say(const std::string& line) try {
   const std::string text = fmt::format("occbench trace: process {}: {}\n", ::getpid(), line);
   // One write, so that lines of several processes do not mix.
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+} catch (const std::bad_alloc&) {  // there is no memory for words
 }
 
 std::int64_t number_of(const char* name) {
@@ -204,12 +206,15 @@ void start() {
 }  // namespace
 }  // namespace occbench
 
-extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
+extern "C" __attribute__((visibility("default"))) int InitializeInjection() try {
   try {
     occbench::start();
   } catch (const std::exception& failure) {
+    if (occbench::library != nullptr) occbench::library->tracer.abandon();
     occbench::say(fmt::format("it is not traced: {}", failure.what()));
   }
+  return 1;
+} catch (const std::bad_alloc&) {
   return 1;
 }
 

@@ -79,15 +79,14 @@ TracedKernel* LaunchTable::add(const LaunchCall& call, KernelFacts facts, Uncoun
   if (call.cluster != EventExtent{1, 1, 1}) facts.cluster = call.cluster;
   const std::unique_lock lock(mutex_);
   const LaunchKey key = key_of(call);
-  TracedKernel*& kernel = by_call_[key];
-  if (kernel != nullptr && kernel->name == call.name) return kernel;
+  const auto found = by_call_.find(key);
+  if (found != by_call_.end() && found->second->name == call.name) return found->second;
+  if (found != by_call_.end()) by_call_.erase(found);
   TracedKernel* const made = make(call.name, facts, key);
-  if (made == nullptr) {
-    by_call_.erase(key);
-    return nullptr;
-  }
+  if (made == nullptr) return nullptr;
   made->uncounted = uncounted;
-  return kernel = made;
+  by_call_.emplace(key, made);
+  return made;
 }
 
 /// While mutex_ is held.
@@ -172,7 +171,7 @@ TracedKernel* LaunchTable::recorded_kernel(const KernelRecord& record, NotedLaun
   if (const auto named = regions_.find(record.correlation); by_region_ && named != regions_.end())
     facts.region = named->second + 1;
   TracedKernel* kernel = nullptr;
-  if (launch.kind == LaunchKind::graph) {
+  if (launch.kind == LaunchKind::graph || launch.kind == LaunchKind::captured_graph) {
     for (TracedKernel* const one : graph_at(launch.number).kernels) {
       if (one != nullptr && is_launched_as(*one, facts) && one->name == record.name) kernel = one;
     }
@@ -286,7 +285,8 @@ std::vector<LoggedLaunch> LaunchTable::log(std::uint32_t first, std::uint32_t la
   std::vector<Noted> all;
   for (std::uint32_t correlation = first; correlation != last + 1; ++correlation) {
     const NotedLaunch launch = LaunchSlots::find(correlation);
-    if (launch.kind != LaunchKind::none && launch.kind != LaunchKind::captured)
+    if (launch.kind != LaunchKind::none && launch.kind != LaunchKind::captured &&
+        launch.kind != LaunchKind::captured_graph)
       all.push_back({launch, mark_of(correlation)});
   }
   std::vector<LoggedLaunch> launches;

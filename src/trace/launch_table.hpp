@@ -34,9 +34,10 @@ enum class LaunchKind : std::uint8_t {
   counted,     ///< of a kernel, and counted
   unrecorded,  ///< counted while CUPTI kept no records
   done,  ///< counted, and its record has come: others of its call are of what CUPTI launches to read counters
-  graph,     ///< of a graph
-  memory,    ///< a fill or a copy of the device's memory
-  captured,  ///< made while a stream captured: it does not run now, or may not
+  graph,           ///< of a graph
+  memory,          ///< a fill or a copy of the device's memory
+  captured,        ///< made while a stream captured: it does not run now, or may not
+  captured_graph,  ///< likewise of a graph
 };
 
 struct NotedLaunch {
@@ -214,7 +215,8 @@ class LaunchTable : public LaunchSlots {
     return LaunchSlots::find(correlation).kind == LaunchKind::plain;
   }
   bool is_captured(std::uint32_t correlation) const {
-    return LaunchSlots::find(correlation).kind == LaunchKind::captured;
+    const LaunchKind kind = LaunchSlots::find(correlation).kind;
+    return kind == LaunchKind::captured || kind == LaunchKind::captured_graph;
   }
   /// Nothing of a context ran at that time, on the clock of records.
   void was_idle(std::uint32_t context, std::uint64_t ns);

@@ -1,6 +1,10 @@
 #include "trace/regions.hpp"
 
 #include <atomic>
+#include <exception>
+#include <memory>
+#include <new>
+#include <pthread.h>
 #include <vector>
 
 #include "files/input.hpp"
@@ -13,14 +17,43 @@ constexpr std::size_t kMostBytes = 100;
 struct Ranges {
   std::string path;
   std::vector<std::size_t> lengths;  ///< of the path before each range
+  std::size_t missed = 0;            ///< ranges for which there was no memory, and those in them
 };
 
-Ranges& of_this_thread() {
-  thread_local Ranges ranges;
-  return ranges;
+/// A thread_local object with a destructor ends the program where glibc has no memory to note it.
+pthread_key_t key() {
+  static const pthread_key_t of_all_threads = [] {
+    pthread_key_t made = 0;
+    if (::pthread_key_create(&made, [](void* ranges) { delete static_cast<Ranges*>(ranges); }) != 0)
+      throw std::bad_alloc();
+    return made;
+  }();
+  return of_all_threads;
 }
 
 std::atomic<bool> used{false};
+const std::string kNoPath;
+
+/// Null before its first range.
+Ranges* of_this_thread() {
+  return used ? static_cast<Ranges*>(::pthread_getspecific(key())) : nullptr;
+}
+
+/// @throws std::bad_alloc
+Ranges& made_for_this_thread() {
+  const pthread_key_t of_all_threads = key();
+  used = true;
+  if (Ranges* const known = of_this_thread()) return *known;
+  auto made = std::make_unique<Ranges>();
+  if (::pthread_setspecific(of_all_threads, made.get()) != 0) throw std::bad_alloc();
+  return *made.release();
+}
+
+std::size_t depth() {
+  const Ranges* const ranges = of_this_thread();
+  return ranges != nullptr ? ranges->lengths.size() : 0;
+}
+
 std::atomic<void (*)()> at_region{nullptr};
 
 std::string printable_name(std::string_view name) {
@@ -62,12 +95,12 @@ struct EventAttributes {
 
 int pushed(std::string_view name) {
   push_region(name);
-  return static_cast<int>(of_this_thread().lengths.size()) - 1;
+  return static_cast<int>(depth()) - 1;
 }
 
 int popped() {
   pop_region();
-  return static_cast<int>(of_this_thread().lengths.size());
+  return static_cast<int>(depth());
 }
 
 /// Names that are registered or wide are not resolved.
@@ -96,23 +129,33 @@ int pop_of_domain(void*) {
 }  // namespace
 
 void push_region(std::string_view name) {
-  Ranges& ranges = of_this_thread();
-  used = true;
-  if (auto* const call = at_region.load(); call != nullptr && ranges.lengths.empty()) call();
-  ranges.lengths.push_back(ranges.path.size());
-  if (!ranges.path.empty()) ranges.path += '/';
-  ranges.path += printable_name(name);
+  try {
+    Ranges& ranges = made_for_this_thread();
+    if (ranges.missed++ > 0) return;
+    if (auto* const call = at_region.load(); call != nullptr && ranges.lengths.empty()) call();
+    const std::string more = (ranges.path.empty() ? "" : "/") + printable_name(name);
+    ranges.path.reserve(ranges.path.size() + more.size());
+    ranges.lengths.push_back(ranges.path.size());
+    ranges.path += more;
+    ranges.missed = 0;
+  } catch (const std::exception&) {  // it is none of the program's
+  }
 }
 
 void pop_region() {
-  Ranges& ranges = of_this_thread();
-  if (ranges.lengths.empty()) return;
-  ranges.path.resize(ranges.lengths.back());
-  ranges.lengths.pop_back();
+  Ranges* const ranges = of_this_thread();
+  if (ranges == nullptr) return;
+  if (ranges->missed > 0) {
+    --ranges->missed;
+  } else if (!ranges->lengths.empty()) {
+    ranges->path.resize(ranges->lengths.back());
+    ranges->lengths.pop_back();
+  }
 }
 
 const std::string& current_region() {
-  return of_this_thread().path;
+  const Ranges* const ranges = of_this_thread();
+  return ranges != nullptr ? ranges->path : kNoPath;
 }
 
 bool is_in_region(std::string_view ranges, std::string_view region) {

@@ -65,14 +65,20 @@ void Tracer::say_once(const std::string& line) {
   if (said_.insert(line).second) say_(line);
 }
 
+/// What fails, if only for want of memory, does not reach the program. @returns whether nothing failed
 template <typename Step>
-void Tracer::attempt(Step step) {
+bool Tracer::attempt(Step step, std::string_view what, std::string_view then) {
   const Inside inside;
   try {
-    step();
-  } catch (const std::exception& failure) {
-    say_once(fmt::format("a launch was not looked at: {}", failure.what()));
+    try {
+      step();
+      return true;
+    } catch (const std::exception& failure) {
+      say_once(fmt::format("{}{}{}", what, failure.what(), then));
+    }
+  } catch (const std::exception&) {  // there is no memory for words either
   }
+  return false;
 }
 
 // Contexts
@@ -225,12 +231,13 @@ void Tracer::context_destroyed(void* handle) {
     const std::unique_lock lock(contexts_mutex_);
     const auto found = contexts_.find(handle);
     if (found == contexts_.end()) return;
-    context = gone_contexts_.emplace_back(found->second);
-    contexts_.erase(found);
+    context = found->second;
+    gone_contexts_.insert(contexts_.extract(found));
     latest_context_ = nullptr;
   }
-  const Inside inside;
-  if (context->counter) context->counter->finish(true);
+  attempt([&] {
+    if (context->counter) context->counter->finish(true);
+  });
   table_.context_is_gone(handle);
   // The next context of this GPU is counted.
   const std::unique_lock lock(contexts_mutex_);
@@ -298,7 +305,8 @@ void Tracer::note(const LaunchCall& call, const Context& context, const Launched
   if (launched.kernel == nullptr && launched.graph == nullptr) return;
   NotedLaunch noted = launched.kernel != nullptr ? NotedLaunch{LaunchKind::plain, launched.kernel->number}
                                                  : NotedLaunch{LaunchKind::graph, launched.graph->number};
-  if (captures_.is_capturing(call.stream)) noted.kind = LaunchKind::captured;
+  if (captures_.is_capturing(call.stream))
+    noted.kind = launched.kernel != nullptr ? LaunchKind::captured : LaunchKind::captured_graph;
   table_.note(call.correlation, noted);
   const auto is_wanted = [](const TracedKernel* kernel) {
     return kernel != nullptr && kernel->uncounted != Uncounted::left_out;
@@ -342,9 +350,10 @@ bool Tracer::begin_to_count(const LaunchCall& call, Context& context, TracedKern
     plan_.give_back(kernel);
     return false;
   }
-  const bool without_record = records_come && driver_.keep_records(call.context, false);
-  const Begun::State state = without_record ? Begun::counted_without_record : Begun::counted;
-  *call.state = Begun{state, {&kernel, nullptr}, call.of_graph}.packed();
+  // From here on its end opens the gate.
+  *call.state = Begun{Begun::counted, {&kernel, nullptr}, call.of_graph}.packed();
+  if (records_come && driver_.keep_records(call.context, false))
+    *call.state = Begun{Begun::counted_without_record, {&kernel, nullptr}, call.of_graph}.packed();
   table_.note(call.correlation, {LaunchKind::counted, kernel.number});
   return true;
 }
@@ -352,12 +361,13 @@ bool Tracer::begin_to_count(const LaunchCall& call, Context& context, TracedKern
 /// Records go on before other launches may, and these may whatever fails.
 void Tracer::end_counted(const Begun& begun, std::uint32_t correlation, Context& context, bool launched) {
   TracedKernel& kernel = *begun.launched.kernel;
+  bool goes_on = true;
   if (begun.state == Begun::counted_without_record) {
     if (launched) table_.add_unrecorded(kernel, correlation);
-    if (!resume_records(context.handle))
-      say_once("CUPTI does not go on recording kernels: further launches have no time");
+    goes_on = resume_records(context.handle);
   }
   if (!context.counter->end(launched)) plan_.give_back(kernel);
+  if (!goes_on) say_once("CUPTI does not go on recording kernels: further launches have no time");
 }
 
 /// @returns whether it is counted; otherwise it was let in beside those that are
@@ -385,7 +395,7 @@ void Tracer::launch_begins(const LaunchCall& call) {
     return;
   }
   if (call.state == nullptr) return;
-  attempt([&] {
+  const bool looked_at = attempt([&] {
     Context& context = context_of(call.context);
     const bool has_region = regions_used() && !current_region().empty();
     std::optional<LaunchCall> in_region;
@@ -404,6 +414,12 @@ void Tracer::launch_begins(const LaunchCall& call) {
     }
     *call.state = Begun{state, launched, call.of_graph}.packed();
   });
+  if (looked_at || *call.state != 0) return;
+  // It would be counted with another that is.
+  const Context* const context = find_context(call.context);
+  if (context == nullptr || !context->counter || context->gpu->way != CountersWay::counted) return;
+  context->counter->gate().enter();
+  *call.state = Begun{Begun::entered, {}, call.of_graph}.packed();
 }
 
 void Tracer::launch_ends(void* handle, std::uint32_t correlation, const std::uint64_t* state, bool launched) {
@@ -426,7 +442,8 @@ void Tracer::launch_ends(void* handle, std::uint32_t correlation, const std::uin
       return;
     }
     if (captures && launched && (kernel != nullptr || graph != nullptr) && !table_.is_captured(correlation)) {
-      table_.note(correlation, {LaunchKind::captured, kernel != nullptr ? kernel->number : graph->number});
+      table_.note(correlation, kernel != nullptr ? NotedLaunch{LaunchKind::captured, kernel->number}
+                                                 : NotedLaunch{LaunchKind::captured_graph, graph->number});
       captures_.doubt();
     }
     if (kernel != nullptr && launched && !captures)
@@ -446,11 +463,14 @@ void Tracer::memory_call_begins(void* context, std::uint32_t correlation) {
 void Tracer::capture_begins(void*) {
   if (abandoned_) return;
   captures_.begins();
-  for (const auto& context : counted_contexts()) context->counter->gate().wait_until_open();
+  attempt([&] {
+    for (const auto& context : counted_contexts()) context->counter->gate().wait_until_open();
+  });
 }
 
+/// One that cannot be noted counts as one that goes on for ever: nothing waits for the GPU any more.
 void Tracer::capture_has_begun(void* stream, bool capturing) {
-  if (!abandoned_) captures_.has_begun(stream, capturing);
+  if (!abandoned_) attempt([&] { captures_.has_begun(stream, capturing); });
 }
 
 void Tracer::capture_has_ended(void* stream) {
@@ -482,14 +502,16 @@ void Tracer::graph_gets_conditional() {
 
 void Tracer::graph_instantiated(void* exec, void* graph) {
   if (is_over()) return;
-  const Inside inside;
-  auto made = std::make_shared<Graph>();
-  made->nodes = driver_.nodes_of(graph);
-  const auto kernels = std::ranges::count(made->nodes, GraphNode::Kind::kernel, &GraphNode::kind);
-  made->is_one_kernel =
-      kernels == 1 && std::ranges::count(made->nodes, GraphNode::Kind::other, &GraphNode::kind) == 0;
-  const std::unique_lock lock(graphs_mutex_);
-  graphs_[exec] = std::move(made);
+  graph_destroyed(exec);  // what it was
+  attempt([&] {
+    auto made = std::make_shared<Graph>();
+    made->nodes = driver_.nodes_of(graph);
+    const auto kernels = std::ranges::count(made->nodes, GraphNode::Kind::kernel, &GraphNode::kind);
+    made->is_one_kernel =
+        kernels == 1 && std::ranges::count(made->nodes, GraphNode::Kind::other, &GraphNode::kind) == 0;
+    const std::unique_lock lock(graphs_mutex_);
+    graphs_[exec] = std::move(made);
+  });
 }
 
 void Tracer::graph_destroyed(void* exec) {
@@ -512,13 +534,13 @@ void Tracer::graph_changed(void* exec, void* node, const LaunchCall* kernel) {
 }
 
 void Tracer::stream_created(void* context, void* stream) {
-  driver_.stream_created(context, stream);
+  attempt([&] { driver_.stream_created(context, stream); });
 }
 
 void Tracer::stream_destroyed(void* context, void* stream) {
   captures_.has_ended(stream);
   streams_.forget(stream);
-  driver_.stream_destroyed(context, stream);
+  attempt([&] { driver_.stream_destroyed(context, stream); });
 }
 
 void Tracer::profiler_started() {
@@ -527,7 +549,7 @@ void Tracer::profiler_started() {
 
 void Tracer::kernel_ran(const KernelRecord& record) {
   if (abandoned_) return;
-  table_.add(record);
+  attempt([&] { table_.add(record); });
   records_go_elsewhere_ = false;
 }
 
@@ -568,31 +590,38 @@ void Tracer::counting_ended(int device, CountersStatus status, const std::string
 
 void Tracer::tend() {
   if (is_over()) return;
-  const Inside inside;
-  for (const auto& context : counted_contexts()) context->counter->tend();
+  attempt([&] {
+    for (const auto& context : counted_contexts()) context->counter->tend();
+  });
   write();
 }
 
 void Tracer::stop_sampling() {
   gpus_.stop();
   if (!options_.samples_after) return;
-  for (const auto& context : counted_contexts()) context->counter->stop();
+  attempt([&] {
+    for (const auto& context : counted_contexts()) context->counter->stop();
+  });
 }
 
 void Tracer::finish(const std::function<void()>& last_records) {
   if (abandoned_ || finished_.exchange(true)) return;
   const Inside inside;
   gpus_.stop();
-  for (const auto& context : counted_contexts()) context->counter->finish(false);
-  last_records();
-  write();
-  say_what_has_no_record();
-  say_why_nothing_was_counted();
-  if (const std::size_t lost = table_.lost(); lost > 0) {
+  attempt([&] {
+    for (const auto& context : counted_contexts()) context->counter->finish(false);
+  });
+  attempt(last_records);
+  if (!write()) write();
+  attempt([&] {
+    say_what_has_no_record();
+    say_why_nothing_was_counted();
+    const std::size_t lost = table_.lost();
+    if (lost == 0) return;
     say_once(fmt::format(
         "{} launches are in no row: CUPTI lost their records, or there were more than {} distinct ones", lost,
         LaunchTable::kMostKernels));
-  }
+  });
 }
 
 // What a traced process writes and says.
@@ -637,16 +666,15 @@ void Tracer::append_process(std::string& file, bool all) {
   }
 }
 
-void Tracer::write() {
+bool Tracer::write() {
   const std::lock_guard lock(write_mutex_);
-  try {
+  const auto update = [&] {
     file_.update([&](std::string& text, bool all) {
       append_process(text, all);
       table_.append_to(text, all);
     });
-  } catch (const std::exception& failure) {
-    say_once(fmt::format("{}; it is tried again", failure.what()));
-  }
+  };
+  return attempt(update, "", "; it is tried again");
 }
 
 /// CUPTI gives the records of a process to whoever asked for them last; a kernel that failed or runs has none.

@@ -185,7 +185,7 @@ class Tracer : public ProgramListener {
   void add_readings(std::span<const std::optional<std::uint32_t>> kernels, const CounterReadings& readings);
   void counting_ended(int device, CountersStatus status, const std::string& why);
 
-  void write();
+  bool write();
   void append_process(std::string& file, bool all);
   void say_what_has_no_record();
   void say_why_nothing_was_counted();
@@ -198,7 +198,8 @@ class Tracer : public ProgramListener {
     return abandoned_ || finished_;
   }
   template <typename Step>
-  void attempt(Step step);
+  bool attempt(Step step, std::string_view what = "something of the program was not looked at: ",
+               std::string_view then = "");
 
   const TracerOptions options_;
   Driver& driver_;
@@ -218,9 +219,9 @@ class Tracer : public ProgramListener {
 
   mutable std::shared_mutex contexts_mutex_;
   std::map<void*, std::shared_ptr<Context>> contexts_;
-  std::vector<std::shared_ptr<Context>> gone_contexts_;    ///< kept for threads that look at them
-  mutable std::atomic<Context*> latest_context_{nullptr};  ///< one of contexts_
-  std::map<int, void*> counted_of_device_;                 ///< the context whose launches are counted
+  std::multimap<void*, std::shared_ptr<Context>> gone_contexts_;  ///< kept for threads that look at them
+  mutable std::atomic<Context*> latest_context_{nullptr};         ///< one of contexts_
+  std::map<int, void*> counted_of_device_;                        ///< the context whose launches are counted
 
   mutable std::shared_mutex graphs_mutex_;
   std::unordered_map<void*, std::shared_ptr<Graph>> graphs_;  ///< executable ones

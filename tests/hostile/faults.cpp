@@ -1,8 +1,10 @@
 // Preloaded into a program, fails one of its calls as a full disk, an empty memory or a process table does, or sets its clock.
 //
-//   OCC_FAULT_LIST=FILE   writes a line "CALL N" for the first call of each distinct call stack: it was the Nth of CALL
+//   OCC_FAULT_LIST=FILE   writes a line "CALL N STACK" for the first call of each distinct call stack: it was the Nth of CALL
 //   OCC_FAULT=CALL:N      the Nth CALL since main fails. CALL: malloc, write, tear (a write that takes half, then a full disk), fsync,
 //                         rename, fork
+//   OCC_FAULT=CALL@STACK  the first CALL of that stack fails, whatever the threads' order
+//   OCC_FAULT_WAITS=1     calls fail only between occ_faults(true) and occ_faults(false) of the program
 //   OCC_CLOCK=SECONDS     the time of day is so much off from the third look at it on
 //
 // Programs that this one starts are left alone.
@@ -16,6 +18,7 @@
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <fcntl.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 namespace {
@@ -27,6 +30,8 @@ constexpr std::size_t kMostStacks = 1 << 16;
 
 std::atomic<long> counts[kCalls];
 long fails_at[kCalls];
+std::uint64_t fails_on[kCalls];  // a stack
+std::atomic<bool> has_failed;
 int list = -1;
 int torn = -1;  // the descriptor whose next write fails
 long clock_off;
@@ -52,6 +57,8 @@ __attribute__((constructor)) void begin() {
     const size_t length = strlen(kNames[call]);
     if (strncmp(fault, kNames[call], length) == 0 && fault[length] == ':')
       fails_at[call] = atol(fault + length + 1);
+    if (strncmp(fault, kNames[call], length) == 0 && fault[length] == '@')
+      fails_on[call] = strtoull(fault + length + 1, nullptr, 16);
   }
   if (getenv("OCC_CLOCK") != nullptr) clock_off = atol(getenv("OCC_CLOCK"));
   unsetenv("OCC_FAULT_LIST");
@@ -63,13 +70,22 @@ __attribute__((constructor)) void begin() {
 bool is_hit(Call call) {
   if (inside || !begun) return false;
   const long count = ++counts[call];
-  if (list < 0) return fails_at[call] == count;
+  if (list < 0 && fails_on[call] == 0) return fails_at[call] == count;
   inside = true;
   void* frames[kMostFrames];
   const int depth = backtrace(frames, kMostFrames);
   std::uint64_t hash = 1469598103934665603u + static_cast<std::uint64_t>(call);
-  for (int i = 1; i < depth; ++i)
-    hash = (hash ^ reinterpret_cast<std::uintptr_t>(frames[i])) * 1099511628211u;
+  for (int i = 1; i < depth; ++i) {
+    Dl_info of{};  // where a library lies changes from run to run
+    dladdr(frames[i], &of);
+    hash = (hash ^
+            (reinterpret_cast<std::uintptr_t>(frames[i]) - reinterpret_cast<std::uintptr_t>(of.dli_fbase))) *
+           1099511628211u;
+  }
+  if (list < 0) {
+    inside = false;
+    return hash == fails_on[call] && !has_failed.exchange(true);
+  }
   while (busy.test_and_set()) {
   }
   std::size_t place = hash % kMostStacks;
@@ -77,7 +93,7 @@ bool is_hit(Call call) {
   const bool is_new = stacks[place] == 0;
   stacks[place] = hash;
   busy.clear();
-  if (is_new) dprintf(list, "%s %ld\n", kNames[call], count);
+  if (is_new) dprintf(list, "%s %ld %lx\n", kNames[call], count, static_cast<unsigned long>(hash));
   inside = false;
   return false;
 }
@@ -89,7 +105,7 @@ void find(Function*& real, const char* name) {
 }
 
 int begin_program(int count, char** arguments, char** environment) {
-  begun = true;
+  begun = getenv("OCC_FAULT_WAITS") == nullptr;
   return program(count, arguments, environment);
 }
 
@@ -113,6 +129,10 @@ void find_allocators() {
 }  // namespace
 
 extern "C" {
+
+void occ_faults(bool begin) {
+  begun = begin;
+}
 
 int __libc_start_main(int (*main)(int, char**, char**), int count, char** arguments, void (*init)(),
                       void (*fini)(), void (*rtld_fini)(), void* stack) {
@@ -143,6 +163,18 @@ void* realloc(void* memory, size_t size) noexcept {
   errno = ENOMEM;
   return nullptr;
 }
+void* aligned_alloc(size_t alignment, size_t size) noexcept {
+  static void* (*real)(size_t, size_t);
+  find(real, "aligned_alloc");
+  if (!is_hit(kMalloc)) return real(alignment, size);
+  errno = ENOMEM;
+  return nullptr;
+}
+int posix_memalign(void** memory, size_t alignment, size_t size) noexcept {
+  static int (*real)(void**, size_t, size_t);
+  find(real, "posix_memalign");
+  return is_hit(kMalloc) ? ENOMEM : real(memory, alignment, size);
+}
 void free(void* memory) noexcept {
   if (memory >= early && memory < early + sizeof early) return;
   static void (*real_free)(void*);
@@ -162,6 +194,15 @@ ssize_t write(int descriptor, const void* bytes, size_t size) {
     return real(descriptor, bytes, size / 2);
   }
   return real(descriptor, bytes, size);
+}
+ssize_t writev(int descriptor, const struct iovec* pieces, int count) {
+  if (is_hit(kWrite) || torn == descriptor) {
+    errno = ENOSPC;
+    return -1;
+  }
+  static ssize_t (*real)(int, const struct iovec*, int);
+  find(real, "writev");
+  return real(descriptor, pieces, count);
 }
 int fsync(int descriptor) {
   if (is_hit(kFsync)) {

@@ -107,6 +107,20 @@ TEST_F(TracerTest, CountsAGraphOfOneKernelUntilItIsMadeToLaunchAnother) {
   finish();
 }
 
+TEST_F(TracerTest, HasRowsOfGraphsThatRunWhileAnotherStreamCaptures) {
+  driver.graphs[handle(0x50)] = {kernel_node(), kernel_node()};
+  tracer->capture_begins(handle(0x30));
+  tracer->capture_has_begun(handle(0x30), true);
+  for (int i = 0; i < 500; ++i) {  // more graphs than kernels
+    tracer->graph_instantiated(handle(0x60), handle(0x50));
+    program.launch_graph(handle(0x60));
+  }
+  finish();
+  ASSERT_THAT(rows(), SizeIs(1));
+  EXPECT_EQ(rows()[0].launches, 500);
+  EXPECT_THAT(rows()[0].origin, HasSubstr("graph_launches=500"));
+}
+
 TEST_F(TracerTest, CountsOneContextOfAGpuAndSaysSoOfAnother) {
   for (int i = 0; i < 5; ++i) program.launch(66, handle(0x10));
   for (int i = 0; i < 5; ++i) program.launch(66, handle(0x11));
