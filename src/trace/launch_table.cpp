@@ -285,8 +285,7 @@ std::vector<LoggedLaunch> LaunchTable::log(std::uint32_t first, std::uint32_t la
   std::vector<Noted> all;
   for (std::uint32_t correlation = first; correlation != last + 1; ++correlation) {
     const NotedLaunch launch = LaunchSlots::find(correlation);
-    if (launch.kind != LaunchKind::none && launch.kind != LaunchKind::captured &&
-        launch.kind != LaunchKind::captured_graph)
+    if (launch.kind != LaunchKind::none && !is_captured(correlation))
       all.push_back({launch, mark_of(correlation)});
   }
   std::vector<LoggedLaunch> launches;

@@ -207,7 +207,9 @@ TEST_F(CapturingTest, IsSampledWhereEachLaunchIsKnownToBeCapturedOrNot) {
 }
 
 TEST_F(CapturingTest, IsNotSampledWhereALaunchMayBeCapturedOrNot) {
-  for (const Row& row : rows_where_captures_hold(handle(0x40))) EXPECT_FALSE(row.achieved_pct);
+  const std::vector<Row> rows = rows_where_captures_hold(handle(0x40));
+  ASSERT_FALSE(rows.empty());
+  for (const Row& row : rows) EXPECT_FALSE(row.achieved_pct);
 }
 
 TEST_F(SamplerTest, OpensWindowsWhileTheProgramLaunches) {
