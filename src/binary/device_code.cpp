@@ -333,9 +333,11 @@ std::vector<DeviceKernel> read_device_code(const fs::path& named, const CodeSele
   if (!fs::is_regular_file(named, missing) || access(named.c_str(), R_OK) != 0) {
     throw InputError("{} is no file that can be read", named.string());
   }
-  if (named.extension() == ".cu") {
+  if (fs::is_empty(named)) throw InputError("{} is empty", named.string());
+  if (named.extension() == ".cu" || named.extension() == ".ptx") {
     throw InputError(
-        "{0} is source code, whose registers the compiler decides: `nvcc -arch=sm_90 -cubin -o kernel.cubin "
+        "{0} is no machine code, and the compiler decides its registers: `nvcc -arch=sm_90 -cubin -o "
+        "kernel.cubin "
         "{0}`, then --from kernel.cubin",
         named.string());
   }

@@ -12,6 +12,7 @@
 #include "occupancy/rules.hpp"
 #include "occupancy/runtime_answers.hpp"
 #include "occupancy/text.hpp"
+#include "occupancy/warps.hpp"
 #include "record/columns.hpp"
 
 namespace occbench {
@@ -412,6 +413,12 @@ std::string why_no_waves(const Question& question) {
       least ? "at least " + waves_text(*least, 4) : "waves");
 }
 
+std::string idle_lanes(const Launch& launch) {
+  if (!leaves_lanes_idle(launch.block_threads)) return "";
+  const int lanes = warps_of_block(launch.block_threads) * kThreadsPerWarp;
+  return fmt::format("{} of {} lanes of a block have no thread", lanes - launch.block_threads, lanes);
+}
+
 /// How much less time an occupancy takes at most, in a sentence.
 std::string time_sentence(double now_pct, double pct, double waves) {
   if (waves > 0 && waves <= 1)
@@ -474,6 +481,12 @@ std::vector<std::string> what_to_do(const Question& question, const TheoryAdvice
   const std::optional<PartialWaves> partial = partial_waves(question);
   if (partial && partial->time_saved_at_most_pct >= 100 * kLeastShare)
     all.push_back(grid_sentence(question, *partial));
+  const auto& [launch, usage] = question.configuration;
+  if (const auto smaller = smaller_clusters(*question.limits, launch, usage, question.sms_per_gpc))
+    all.push_back(to_string(*smaller));
+  if (const std::string idle = idle_lanes(launch); !idle.empty())
+    all.push_back(
+        fmt::format("Occupancy counts warps: {}. Use a multiple of {} threads.", idle, kThreadsPerWarp));
   if (std::string at_once = most_registers_at_once(question); !at_once.empty())
     all.push_back(std::move(at_once));
   return all;

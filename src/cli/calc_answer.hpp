@@ -78,6 +78,9 @@ inline std::string flat_text(std::span<const Json> objects, AnswerFormat format)
 /// Why waves are not known of a grid of clusters on known SMs; empty where they are, or nothing was asked of them.
 std::string why_no_waves(const Question& question);
 
+/// "31 of 64 lanes of a block have no thread"; empty where few have none.
+std::string idle_lanes(const Launch& launch);
+
 /// question_json() with answer_json().
 Json answered_json(const Question& question);
 

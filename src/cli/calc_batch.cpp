@@ -77,6 +77,7 @@ Json answered(const CsvTable& table, const std::vector<std::string>& cells, Answ
     const Question question = question_of(row);
     answers = answer_json(question);
     note = why_no_waves(question);
+    add_note(note, idle_lanes(question.configuration.launch));
   } catch (const InputError& error) {
     note = error.what();
     answer = {.why_not = note, .refused = true};
@@ -152,7 +153,14 @@ std::string as_table(std::span<const Json> rows) {
   const bool assumed = std::ranges::any_of(rows, [](const Json& row) { return !row["assumed"].is_null(); });
   const std::string align =
       fmt::format("{}<>>>>>>><{}{}", named ? "<" : "", have_waves ? ">" : "", ranked ? "<" : "");
-  return text_table(lines, align) +
+  std::string idle;
+  for (const Json& row : rows) {
+    if (!idle.empty() || row["theoretical_pct"].is_null()) continue;
+    const int threads = std::stoi(cell(row, "block_threads"));
+    if (const std::string lanes = idle_lanes({.block_threads = threads}); !lanes.empty())
+      idle = fmt::format("\nOccupancy counts warps: with {} threads {}.\n", threads, lanes);
+  }
+  return text_table(lines, align) + idle +
          (ranked && differ_in_size(rows)
               ? "\nSMs of these capabilities hold different numbers of warps: percents do not compare them.\n"
               : "") +

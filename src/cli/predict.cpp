@@ -163,6 +163,11 @@ struct Remedy {
   std::string sentences;
 };
 
+/// Of a launch's time.
+double share_of_longest_block(const Tasks& tasks, const Prediction& prediction) {
+  return std::min(1.0, tasks.longest_block_cycles() / prediction.cycles_active_max);
+}
+
 /// What the longest block takes of the launch, what the same launch of equal blocks, each as long as the mean, is simulated to save,
 /// and what is saved by blocks that fill every place until all end. Dividing blocks costs overheads that are in neither: they are
 /// bounds. Where warps contend a block takes longer than alone.
@@ -172,7 +177,7 @@ Remedy remedy_of_uneven_blocks(const Finding& loss, const Tasks& tasks, const au
   const double saved = std::max(0.0, 1 - cycles_of(tasks.even_blocks()) / now.cycles_active_max);
   const double most = std::max(saved, 1 - now.predicted_elapsed_pct / now.theoretical_pct);
   if (most < kLeastShare) return {.sentences = loss.remedy};
-  const double share = std::min(1.0, tasks.longest_block_cycles() / now.cycles_active_max);
+  const double share = share_of_longest_block(tasks, now);
   return {.saved = saved,
           .most = most,
           .sentences = fmt::format(
@@ -201,9 +206,15 @@ Remedy remedy_of_limit(const Finding& limit, const Configuration& now, const std
     changed.launch.block_threads = now.launch.block_threads;
     const LaunchOfWork same = with_block_size(changed.launch, *work, threads);
     changed.launch = same.launch;
-    others.emplace(same.work, same.launch.grid_blocks, warps_of_block(threads));
+    if (same.launch.grid_blocks <= kMostGridShape.x)
+      others.emplace(same.work, same.launch.grid_blocks, warps_of_block(threads));
   }
   if (!others) {
+    const double left = 1 - share_of_longest_block(tasks, prediction);
+    if (limit.time && limit.time->share > left)
+      return {.sentences =
+                  fmt::format("{} Time saved: at most {:.0f} %, for the longest block takes the rest.",
+                              limit.remedy, 100 * left)};
     return {.sentences = limit.remedy + (limit.time ? " Time saved: " + limit.time->sentence : "")};
   }
   const double saved = 1 - cycles_with(changed, *others) / prediction.cycles_active_max;

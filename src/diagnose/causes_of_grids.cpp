@@ -35,14 +35,35 @@ std::string counted_blocks(std::int64_t blocks) {
   return fmt::format("{} block{}", grouped(blocks), blocks == 1 ? "" : "s");
 }
 
-bool clusters_leave_places(const Situation& situation) {
-  if (!situation.is_wave_uncertain()) return situation.launch.grid_blocks == situation.wave;
-  return situation.waves() >= kClusteredWave;
-}
-
 double lost_to_partial_wave(const Situation& situation) {
   return situation.losses() ? situation.losses()->small_grid
                             : situation.theoretical_pct - situation.partial_wave_pct();
+}
+
+/// Points that places without a cluster cost in full waves; 0 where they are another cause's.
+double lost_to_clusters(const Situation& situation) {
+  const Losses* const losses = situation.losses();
+  if (situation.is_partial_wave()) {
+    const bool is_clusters = situation.is_wave_uncertain() ? situation.waves() >= kClusteredWave
+                                                           : situation.launch.grid_blocks == situation.wave;
+    return is_clusters ? lost_to_partial_wave(situation) : 0;
+  }
+  const bool is_known = situation.wave > 0 && !situation.is_wave_uncertain();
+  if (!is_known || situation.launch.grid_blocks < situation.wave) return 0;
+  // A simulation of more than a wave has them in the tail's points.
+  if (losses) return situation.has_tail() ? 0 : losses->tail;
+  return situation.theoretical_pct *
+         (1 - static_cast<double>(situation.wave) / static_cast<double>(situation.places));
+}
+
+std::string with_smaller_clusters(std::string remedy, const Situation& situation) {
+  if (situation.smaller_clusters) remedy += " " + to_string(*situation.smaller_clusters);
+  return remedy;
+}
+
+/// Of the time now, what smaller clusters leave at least.
+double time_with_smaller_clusters(const Situation& situation) {
+  return situation.smaller_clusters ? 1 - situation.smaller_clusters->most_time_saved() : 1;
 }
 
 Confidence confidence_of_losses(const Situation& situation) {
@@ -115,10 +136,14 @@ double time_of_whole_waves(const Claim& claim, const Situation& situation) {
 /// was read over elapsed cycles.
 double time_without_tail(const Claim& claim, const Situation& situation) {
   const double by_points = time_of_whole_waves(claim, situation);
-  const double by_rounds = filled_rounds(situation.waves());
+  const double by_rounds = std::min(filled_rounds(situation.waves()), time_with_smaller_clusters(situation));
   if (situation.has_tail_of_equal_blocks()) return by_rounds;
   if (situation.losses()) return by_points;
   return situation.facts.readings.achieved_elapsed_pct ? std::max(by_points, by_rounds) : by_rounds;
+}
+
+double time_without_clusters(const Claim& claim, const Situation& situation) {
+  return std::min(time_with_more_blocks(claim, situation), time_with_smaller_clusters(situation));
 }
 
 /// Which GPU's pace of giving blocks out is taken, where it is another's.
@@ -144,7 +169,7 @@ std::optional<bool> waits_for_dispatcher(const Situation& situation) {
 }
 
 std::optional<Claim> small_grid(const Situation& situation) {
-  if (!situation.is_partial_wave() || clusters_leave_places(situation)) return std::nullopt;
+  if (!situation.is_partial_wave() || lost_to_clusters(situation) > 0) return std::nullopt;
   const std::int64_t blocks = situation.launch.grid_blocks;
   return Claim{
       .points = lost_to_partial_wave(situation),
@@ -161,19 +186,21 @@ std::optional<Claim> small_grid(const Situation& situation) {
 }
 
 std::optional<Claim> clusters(const Situation& situation) {
-  if (!situation.is_partial_wave() || !clusters_leave_places(situation)) return std::nullopt;
-  return Claim{.points = lost_to_partial_wave(situation),
-               .part = Part::blocks,
-               .confidence = confidence_of_losses(situation),
-               .evidence = evidence_of({{"cluster_blocks", situation.launch.cluster_blocks},
-                                        {"grid_blocks", static_cast<double>(situation.launch.grid_blocks)},
-                                        {"waves", situation.waves()}}),
-               .because = fmt::format(
-                   "clusters of {} take {} of {} places: the rest lies in GPCs without room for a whole one",
-                   counted_blocks(situation.launch.cluster_blocks), grouped(situation.launch.grid_blocks),
-                   grouped(situation.places)),
-               .remedy = "Use smaller clusters, or blocks of which more fit an SM.",
-               .time_ratio = time_with_more_blocks};
+  const double points = lost_to_clusters(situation);
+  if (points <= 0) return std::nullopt;
+  return Claim{
+      .points = points,
+      .part = Part::blocks,
+      .confidence = confidence_of_losses(situation),
+      .evidence = evidence_of({{"cluster_blocks", situation.launch.cluster_blocks},
+                               {"grid_blocks", static_cast<double>(situation.launch.grid_blocks)},
+                               {"waves", situation.waves()}}),
+      .because = fmt::format(
+          "clusters of {} take {} of {} places: the rest lies in GPCs without room for a whole one",
+          counted_blocks(situation.launch.cluster_blocks),
+          grouped(std::min(situation.wave, situation.launch.grid_blocks)), grouped(situation.places)),
+      .remedy = with_smaller_clusters("Use smaller clusters, or blocks of which more fit an SM.", situation),
+      .time_ratio = time_without_clusters};
 }
 
 struct LostToLastWave {
@@ -228,8 +255,10 @@ std::optional<Claim> tail(const Situation& situation) {
                                           : confidence_of_losses(situation),
                .evidence = grid_evidence(situation),
                .because = because,
-               .remedy = fmt::format("Use {} or {} blocks for the same work, or more and shorter blocks.",
-                                     grouped(whole), grouped(whole + situation.wave)),
+               .remedy = with_smaller_clusters(
+                   fmt::format("Use {} or {} blocks for the same work, or more and shorter blocks.",
+                               grouped(whole), grouped(whole + situation.wave)),
+                   situation),
                .time_ratio = time_without_tail};
 }
 

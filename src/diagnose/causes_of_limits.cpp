@@ -10,6 +10,7 @@
 #include "occupancy/occupancy.hpp"
 #include "occupancy/rules.hpp"
 #include "occupancy/text.hpp"
+#include "occupancy/warps.hpp"
 
 namespace occbench {
 namespace {
@@ -59,7 +60,7 @@ std::string_view no_time_by_theory(const Situation& situation, const TheoryAdvic
   if (atomics_delay(situation)) return kWaitForAddress;
   if (situation.facts.library) return "the library chose registers, shared memory and block size together";
   if (situation.is_partial_wave()) return "the grid does not fill the places that there are";
-  return reached_pct(advice) > advice.theoretical_pct ? "" : "no small change raises theory";
+  return reached_pct(advice) > advice.theoretical_pct ? "" : "nothing raises theory";
 }
 
 /// What theory loses to a limiter, if that is to be blamed, with the advice that `calc` gives.
@@ -143,8 +144,6 @@ constexpr double kIdlePoints = 1;
 constexpr double kOutsideRange = 1;
 /// Achieved occupancy, percent, below which a reader may wonder whether more of it would help.
 constexpr double kLowPct = 60;
-/// Share of a block's lanes without a thread from which on the counter of warps misleads.
-constexpr double kIdleLanes = 0.25;
 
 }  // namespace
 
@@ -253,9 +252,8 @@ std::optional<Claim> low_occupancy_suffices(const Situation& situation) {
 
 std::optional<Claim> idle_lanes(const Situation& situation) {
   const int threads = situation.launch.block_threads;
-  const int per_warp = situation.facts.limits->threads_per_warp;
-  const int lanes = (threads + per_warp - 1) / per_warp * per_warp;
-  if (lanes - threads < kIdleLanes * lanes) return std::nullopt;
+  if (!leaves_lanes_idle(threads)) return std::nullopt;
+  const int lanes = warps_of_block(threads) * kThreadsPerWarp;
   std::string because =
       fmt::format("the counter counts warps, not threads: {} of {} lanes of a block have no thread",
                   lanes - threads, lanes);
@@ -267,7 +265,7 @@ std::optional<Claim> idle_lanes(const Situation& situation) {
       .part = Part::beside,
       .evidence = evidence_of({{"block_threads", threads}, {"achieved_pct", situation.achieved_pct}}),
       .because = because,
-      .remedy = fmt::format("Use a multiple of {} threads a block.", per_warp)};
+      .remedy = fmt::format("Use a multiple of {} threads a block.", kThreadsPerWarp)};
 }
 
 std::optional<Claim> unused_shared_memory(const Situation& situation) {

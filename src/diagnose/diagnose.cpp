@@ -162,8 +162,10 @@ TimeSaved none_expected(std::string_view why) {
   return {0, fmt::format("None expected: {}.", why)};
 }
 
-/// Of the launch's time, the share in which any SM is active: the rest is no matter of occupancy. 1 where it is not known.
-double share_of_launch(const Situation& situation) {
+/// Of the launch's time, the share in which any SM is active: the rest is no matter of occupancy. 1 where it is not known, and where
+/// a caller who makes one launch of several spares the rest of them, too.
+double share_of_launch(const Claim& claim, const Situation& situation) {
+  if (situation.facts.library && claim.is_for_the_author) return 1;
   const CounterValues& counters = situation.counters();
   const std::optional<double>& time_us = situation.facts.times.time_us;
   if (!time_us || !counters.sm_cycles_active_max || !counters.sm_clock_mhz) return 1;
@@ -226,7 +228,7 @@ std::optional<TimeSaved> time_saved(const Claim& claim, const Situation& situati
   }
   const double by_occupancy = claim.time_ratio(claim, situation);
   const Evidence busiest = busiest_of(situation);
-  const double share = (1 - std::max(by_occupancy, busiest.value / 100)) * share_of_launch(situation);
+  const double share = (1 - std::max(by_occupancy, busiest.value / 100)) * share_of_launch(claim, situation);
   const bool is_busy = busiest.value / 100 > by_occupancy;
   const Evidence unscaled = most_used(situation);
   const bool is_scaled = busiest.column != unscaled.column || busiest.value < kNearlyAll * unscaled.value;

@@ -105,10 +105,10 @@ GoogleBenchmark::GoogleBenchmark(const Reports& reports, std::size_t widest_name
   outputs_.push_back({benchmark::CreateDefaultDisplayReporter(), columns_for(reports.format),
                       reports.display_aggregates_only});
   if (!reports.out.empty()) {
-    file_.open(reports.out);
+    file_.emplace(reports.out);
     file_reporter_ = make_reporter(reports.out_format);
-    file_reporter_->SetOutputStream(&file_);
-    file_reporter_->SetErrorStream(&file_);
+    file_reporter_->SetOutputStream(&text_);
+    file_reporter_->SetErrorStream(&text_);
     outputs_.push_back({file_reporter_.get(), columns_for(reports.out_format), false});
   }
   benchmark::BenchmarkReporter::Context context;
@@ -117,11 +117,14 @@ GoogleBenchmark::GoogleBenchmark(const Reports& reports, std::size_t widest_name
   for (const Output& output : outputs_) output.reporter->ReportContext(context);
 }
 
-GoogleBenchmark::~GoogleBenchmark() {
+void GoogleBenchmark::finish() {
   for (const Output& output : outputs_) {
     output.reporter->Finalize();
     output.reporter->GetOutputStream().flush();
   }
+  if (!file_) return;
+  file_->write(text_.str());
+  file_->keep();
 }
 
 TimedLaunches GoogleBenchmark::time(const std::string& name, const std::function<double()>& launch,

@@ -1,16 +1,18 @@
 #pragma once
 
 #include <cstddef>
-#include <fstream>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <benchmark/benchmark.h>
 
+#include "files/output.hpp"
 #include "harness/options.hpp"
 #include "record/row.hpp"
 
@@ -38,10 +40,8 @@ struct TimedLaunches {
 class GoogleBenchmark {
  public:
   /// Begins the reports. @param widest_name  characters of the longest name of a case
+  /// @throws InputError if their file cannot be written
   GoogleBenchmark(const Reports& reports, std::size_t widest_name);
-
-  /// Ends the reports.
-  ~GoogleBenchmark();
   GoogleBenchmark(const GoogleBenchmark&) = delete;
   GoogleBenchmark& operator=(const GoogleBenchmark&) = delete;
 
@@ -58,6 +58,9 @@ class GoogleBenchmark {
   /// the spread of the times, as JSON all of them.
   void report(Runs runs, const Row& row);
 
+  /// Ends the reports, whose file takes its name now. @throws InputError if the disk is full
+  void finish();
+
  private:
   struct Output {
     benchmark::BenchmarkReporter* reporter;
@@ -65,7 +68,8 @@ class GoogleBenchmark {
     bool aggregates_only;
   };
 
-  std::ofstream file_;
+  std::optional<OutputFile> file_;
+  std::ostringstream text_;  ///< of the file
   std::unique_ptr<benchmark::BenchmarkReporter> file_reporter_;
   std::vector<Output> outputs_;
   std::int64_t reported_ = 0;  ///< cases

@@ -251,7 +251,11 @@ ExitStatus measure(std::vector<PlannedCase> cases, const Options& options, const
   Output output(std::move(file), progress, benchmark);
   const CounterSetup counters = set_up_counters(instruments, options);
   const MeasureWith with{device, instruments, options, counters, profile, benchmark};
-  if (!options.fastest) return measure_each(cases, with, output);
+  if (!options.fastest) {
+    const ExitStatus status = measure_each(cases, with, output);
+    benchmark.finish();
+    return status;
+  }
   std::optional<RaceFile> launches;
   if (options.csv) launches.emplace(*options.csv, cases);
   std::size_t ended = 0;
@@ -266,6 +270,7 @@ ExitStatus measure(std::vector<PlannedCase> cases, const Options& options, const
                        .launches = launches ? &*launches : nullptr},
                       known_us);
   if (launches && ended == cases.size()) launches->remove();
+  benchmark.finish();
   return status;
 }
 

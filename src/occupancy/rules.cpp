@@ -22,7 +22,7 @@ std::string quotient(std::int64_t all, std::int64_t of_block, int blocks) {
 /// Threads fill whole warps, and the SM holds so many of them.
 std::string rule_of_warps(const Limits& limits, int block_threads, const Occupancy& of) {
   const int last = block_threads % limits.threads_per_warp;
-  const std::string partial = last == 0 ? "" : fmt::format(", the last with {} threads", last);
+  const std::string partial = last == 0 ? "" : ", the last with " + counted(last, "thread");
   return fmt::format("{} threads are {} of {}{}; an SM has {}: {}", block_threads,
                      counted(of.warps_per_block, "warp"), limits.threads_per_warp, partial,
                      limits.max_warps_per_sm,

@@ -1,8 +1,12 @@
 #include "occupancy/runtime_answers.hpp"
 
 #include <algorithm>
+#include <numeric>
+
+#include <fmt/core.h>
 
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 
 namespace occbench {
 
@@ -61,6 +65,40 @@ std::int64_t full_wave_of_clusters(const Occupancy& occupancy, int cluster_block
   const bool by_gpcs = cluster_blocks > 1 && !sms_per_gpc.empty();
   return cluster_blocks * (by_gpcs ? max_active_clusters(occupancy, cluster_blocks, sms_per_gpc)
                                    : full_wave_blocks(occupancy, sm_count) / cluster_blocks);
+}
+
+std::optional<SmallerClusters> smaller_clusters(const Limits& limits, const Launch& launch,
+                                                const Usage& usage, std::span<const int> sms_per_gpc) {
+  if (sms_per_gpc.empty() || launch.grid_blocks == 0) return std::nullopt;
+  const int sm_count = std::accumulate(sms_per_gpc.begin(), sms_per_gpc.end(), 0);
+  const auto rounds_with = [&](int cluster_blocks) {
+    Launch changed = launch;
+    changed.cluster_blocks = cluster_blocks;
+    const std::int64_t wave = full_wave_of_clusters(theoretical_occupancy(limits, changed, usage),
+                                                    cluster_blocks, sm_count, sms_per_gpc);
+    return wave > 0 ? (launch.grid_blocks + wave - 1) / wave : 0;
+  };
+  const std::int64_t now = rounds_with(launch.cluster_blocks);
+  SmallerClusters best{launch.cluster_blocks, launch.cluster_blocks, now, now};
+  for (int cluster_blocks = launch.cluster_blocks - 1; cluster_blocks >= 1; --cluster_blocks) {
+    if (launch.grid_blocks % cluster_blocks != 0) continue;
+    if (const std::int64_t rounds = rounds_with(cluster_blocks); rounds < best.rounds) {
+      best.to_blocks = cluster_blocks;
+      best.rounds = rounds;
+    }
+  }
+  return best.rounds < now ? std::optional(best) : std::nullopt;
+}
+
+std::string to_string(const SmallerClusters& clusters) {
+  return fmt::format(
+      "{} {} {} instead of {}: at most {:.0f} % less time, if blocks are equal and do without the larger "
+      "ones.",
+      clusters.to_blocks == 1
+          ? std::string("Blocks without clusters take")
+          : fmt::format("Clusters of {} blocks instead of {} take", clusters.to_blocks, clusters.from_blocks),
+      grouped(clusters.rounds), clusters.rounds == 1 ? "round" : "rounds", grouped(clusters.rounds_now),
+      100 * clusters.most_time_saved());
 }
 
 }  // namespace occbench

@@ -276,12 +276,16 @@ std::vector<std::string> sentences(const TheoryAdvice& advice) {
 
 double reached_pct(const TheoryAdvice& advice) {
   if (advice.within_reach) return advice.within_reach->theoretical_pct;
-  return advice.highest.empty() ? advice.theoretical_pct : advice.highest.front().theoretical_pct;
+  if (!advice.highest.empty()) return advice.highest.front().theoretical_pct;
+  if (advice.beyond) return advice.beyond->theoretical_pct;
+  return advice.pair ? advice.pair->theoretical_pct : advice.theoretical_pct;
 }
 
 std::vector<Change> best_changes(const TheoryAdvice& advice) {
   if (advice.within_reach) return {advice.within_reach->first, advice.within_reach->second};
   if (!advice.highest.empty()) return {advice.highest.front().change};
+  if (advice.beyond) return {advice.beyond->change};
+  if (advice.pair) return {advice.pair->first, advice.pair->second};
   return {};
 }
 

@@ -10,4 +10,13 @@ constexpr int warps_of_block(int block_threads) {
   return (block_threads + kThreadsPerWarp - 1) / kThreadsPerWarp;
 }
 
+/// Share of a block's lanes without a thread from which on occupancy, which counts warps, misleads: a choice.
+inline constexpr double kIdleLanes = 0.25;
+
+/// Whether so many have none.
+constexpr bool leaves_lanes_idle(int block_threads) {
+  const int lanes = warps_of_block(block_threads) * kThreadsPerWarp;
+  return lanes - block_threads >= kIdleLanes * lanes;
+}
+
 }  // namespace occbench

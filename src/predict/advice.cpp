@@ -18,6 +18,8 @@ namespace {
 
 /// Of equal blocks most waves are skipped; of uneven ones each is simulated, for each candidate.
 constexpr std::int64_t kMostUnevenBlocks = 1 << 16;
+/// Of one run of a candidate with more blocks.
+constexpr double kMostMicroseconds = 50'000;
 /// Runs of each candidate, of which the middle one counts. Work that contends hardly depends on chance.
 constexpr std::uint64_t kTries = 3;
 constexpr std::uint64_t kTriesWhereWarpsContend = 1;
@@ -79,6 +81,11 @@ std::vector<LaunchOfWork> candidates(const Launch& launch, const Usage& usage, c
     if (grid > 0 && grid <= kMostGridShape.x && grid != launch.grid_blocks)
       all.push_back(with_grid(launch, work, grid));
   }
+  if (const auto smaller = smaller_clusters(limits, launch, usage, topology.sms_per_gpc())) {
+    LaunchOfWork candidate{launch, work};
+    candidate.launch.cluster_blocks = smaller->to_blocks;
+    all.push_back(candidate);
+  }
   // Shared memory that the kernel itself declares does not change with the block.
   if (usage.static_shared_bytes > 0 || launch.cluster_blocks > 1) return all;
   const int warp = limits.threads_per_warp;
@@ -93,6 +100,15 @@ std::vector<LaunchOfWork> candidates(const Launch& launch, const Usage& usage, c
       all.push_back(candidate);
   }
   return all;
+}
+
+std::string name_of(const Launch& candidate, const Launch& launch) {
+  const std::string_view plural = candidate.grid_blocks == 1 ? "" : "s";
+  std::string name = fmt::format("{} block{} of {} threads", grouped(candidate.grid_blocks), plural,
+                                 candidate.block_threads);
+  if (candidate.cluster_blocks == launch.cluster_blocks) return name;
+  return name + (candidate.cluster_blocks == 1 ? " without clusters"
+                                               : fmt::format(" in clusters of {}", candidate.cluster_blocks));
 }
 
 bool has_too_many_uneven_blocks(const Launch& launch, const Work& work) {
@@ -136,6 +152,19 @@ std::optional<Advice> advise(const Launch& launch, const Usage& usage, const Lim
     best = candidate;
     best_saved_pct = saved_pct;
   }
+  // Uneven blocks are divided for as long as that saves more.
+  const bool can_divide = !of_warps && !work.seed() && work.distribution.form != WorkForm::equal;
+  double divided_saved_pct = 0;
+  for (std::int64_t grid = 2 * launch.grid_blocks; can_divide && grid <= kMostUnevenBlocks; grid *= 2) {
+    const LaunchOfWork candidate = with_grid(launch, work, grid);
+    if (simulation_microseconds(limits, tasks_of(candidate)) > kMostMicroseconds) break;
+    const double saved_pct = 100 * (1 - run(candidate).cycles_active_max / asked_cycles);
+    if (saved_pct < divided_saved_pct + 100 * kLeastShare) break;
+    divided_saved_pct = saved_pct;
+    if (saved_pct < best_saved_pct) continue;
+    best = candidate;
+    best_saved_pct = saved_pct;
+  }
   if (!best) return std::nullopt;
   const Tasks tasks = tasks_of(*best);
   const Simulations simulations = simulate_often(best->launch, usage, limits, chosen, tasks, chance);
@@ -144,9 +173,7 @@ std::optional<Advice> advise(const Launch& launch, const Usage& usage, const Lim
   const double predicted_pct = simulations.achieved.middle;
   const double gain_points = predicted_pct - prediction.predicted_pct;
   const std::string what =
-      of_warps ? "The same work with equal shares for all warps"
-               : fmt::format("{} block{} of {} threads", grouped(best->launch.grid_blocks),
-                             best->launch.grid_blocks == 1 ? "" : "s", best->launch.block_threads);
+      of_warps ? "The same work with equal shares for all warps" : name_of(best->launch, launch);
   return Advice{
       best->launch,
       best->work,

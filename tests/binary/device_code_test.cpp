@@ -318,6 +318,19 @@ TEST(Cubin, IsRefusedWhereItIsNoneOrIsCutOff) {
   }
 }
 
+TEST(DeviceCode, OfSourcePtxAndEmptyFilesSaysWhatToDo) {
+  const TemporaryFolder folder;
+  for (const char* const name : {"kernel.cu", "kernel.ptx"}) {
+    const fs::path file = folder.path() / name;
+    std::ofstream(file) << "// anything";
+    EXPECT_THAT(message_of([&] { read_device_code(file, {}, std::cerr); }),
+                HasSubstr("nvcc -arch=sm_90 -cubin"));
+  }
+  const fs::path empty = folder.path() / "empty.cubin";
+  std::ofstream(empty) << "";
+  EXPECT_THAT(message_of([&] { read_device_code(empty, {}, std::cerr); }), HasSubstr("is empty"));
+}
+
 TEST(Cubin, OfAnyBytesIsReadWithinItsBounds) {
   const std::string whole = read_text(kRecorded / "kernels.1.sm_80.cubin");
   std::mt19937 random(1);

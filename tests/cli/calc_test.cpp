@@ -545,7 +545,17 @@ TEST(CalcBatch, RanksTwentyConfigurationsAndMarksTheBest) {
   const std::string assumed = "registers assumed not to limit where none are given";
   EXPECT_THAT(shown.out, Not(HasSubstr(assumed)));
   const TemporaryFile without("compute_capability,block_threads\n9.0,64\n9.0,512\n");
-  EXPECT_THAT(printed({"calc", "--batch", without.name(), "--rank"}), HasSubstr(assumed));
+  EXPECT_THAT(printed({"calc", "--batch", without.name(), "--rank"}),
+              AllOf(HasSubstr(assumed), Not(HasSubstr("lanes"))));
+}
+
+TEST(CalcBatch, SaysOfBlocksWhoseLastWarpIsNearlyEmptyThatWarpsAreCounted) {
+  const TemporaryFile file(
+      "compute_capability,block_threads,registers_per_thread\n9.0,2000,32\n9.0,33,32\n9.0,250,32\n");
+  EXPECT_THAT(run_command({"calc", "--batch", file.name(), "--rank"}).out,
+              HasSubstr("Occupancy counts warps: with 33 threads 31 of 64 lanes of a block have no thread."));
+  EXPECT_THAT(printed({"calc", "--cc", "9.0", "--block-size", "33", "--registers", "32"}),
+              HasSubstr("Occupancy counts warps: 31 of 64 lanes of a block have no thread."));
 }
 
 TEST(CalcBatch, NamesRowsByTheirColumnCase) {

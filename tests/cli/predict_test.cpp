@@ -245,7 +245,7 @@ TEST(Predict, TellsOfTheRemedyFirstThatSavesMore) {
   // Another grid is advised, and saves less than either.
   const std::string said = printed(
       "predict --gpu h100-sxm5-80gb --block-size 192 --grid 3000 --registers 56 --work linear:60000:0.2:1.8");
-  EXPECT_THAT(said, ContainsRegex("blocks of 192 threads would take 3 % less(.|\n)*"
+  EXPECT_THAT(said, ContainsRegex("blocks of 192 threads would take 11 % less(.|\n)*"
                                   "predicted to save 20 % of the time(.|\n)*"
                                   "The longest block takes 38 % of the launch. Equal blocks of the same work "
                                   "take up to 14 % less"));
@@ -330,6 +330,27 @@ TEST(Predict, AdvisesGridsOfWholeClusters) {
       }
     }
   }
+}
+
+TEST(Predict, AdvisesSmallerClustersThatTakeFewerRounds) {
+  EXPECT_THAT(
+      printed(
+          "predict --gpu h200 --block-size 384 --registers 80 --cluster 12 --grid 240 --work equal:50000"),
+      AllOf(HasSubstr("240 blocks of 384 threads in clusters of 8 would take 50 % less time"),
+            ContainsRegex("56 registers per thread(.|\n)*predicted to save 50 % of the time")));
+}
+
+TEST(Predict, DividesUnevenBlocksAsLongAsThatSavesTime) {
+  EXPECT_THAT(
+      printed("predict --gpu h200 --block-size 256 --grid 1056 --registers 32 --work every:90000:11:5"),
+      ContainsRegex("(8,448|16,896) blocks of 256 threads would take 6[2-9] % less time"));
+}
+
+TEST(Predict, NothingButAShorterLongestBlockSavesWhatItTakes) {
+  EXPECT_THAT(printed("predict --gpu h200 --block-size 192 --grid 2311 --registers 40 --work "
+                      "lognormal:130000:0.9:seed=3"),
+              AllOf(HasSubstr("The longest block takes 97 % of the launch"),
+                    HasSubstr("Time saved: at most 3 %, for the longest block takes the rest.")));
 }
 
 TEST(Predict, WrongInputIsStatus64) {

@@ -64,6 +64,12 @@ TEST(ByNumbers, ClustersLeavePlacesWhereTheyFillTheWaveThatGpcsHold) {
   EXPECT_THAT(smaller.sentence, HasSubstr("the device holds 224 at once"));
   EXPECT_THAT(smaller.remedy, HasSubstr("16 blocks more, 224 in all"));
   EXPECT_THAT(the(causes(240, gpcs), Cause::tail).sentence, HasSubstr("has 16 of 224 blocks"));
+  EXPECT_THAT(the(causes(240, gpcs), Cause::tail).remedy,
+              HasSubstr("Clusters of 8 blocks instead of 16 take 1 round instead of 2: at most 50 %"));
+  const Finding of_seven_waves = the(causes(7 * 224, gpcs), Cause::clusters);
+  EXPECT_THAT(of_seven_waves.sentence, HasSubstr("take 224 of 264 places"));
+  EXPECT_THAT(of_seven_waves.remedy,
+              HasSubstr("Clusters of 2 blocks instead of 16 take 6 rounds instead of 7"));
   EXPECT_THAT(the(causes(160, {}), Cause::small_grid).sentence, HasSubstr("holds at most 256 at once"));
 }
 
@@ -446,6 +452,10 @@ TEST(TimeSaved, OfAPartialWaveIsWhatWholeWavesOfTheSameWorkTakeLess) {
   facts.readings.counters.sm_clock_mhz = 1000;
   facts.readings.counters.sm_cycles_active_max = 400'000;
   EXPECT_NEAR(saved_by(facts, Cause::tail).share, 0.5 * (1 - 1.25 / 2), 0.001);
+  // A caller that makes one launch of several spares the time around them as well.
+  facts.library = library_of("ampere_sgemm_128x64_tn");
+  ASSERT_NE(facts.library, nullptr);
+  EXPECT_NEAR(saved_by(facts, Cause::tail).share, 1 - 1.25 / 2, 0.001);
 }
 
 TEST(TimeSaved, OfAPartialWaveIsNoMoreWhereMoreIsLostToSomethingElse) {

@@ -157,6 +157,7 @@ inline constexpr int kFailing = 96;
 inline constexpr int kFatal = 128;
 inline constexpr int kUnsupported = 160;
 inline constexpr int kGone = 1000;
+inline constexpr int kNoDevice = 1001;
 inline constexpr int kWrong = 224;
 
 class FakePrepared final : public Prepared {
@@ -172,9 +173,10 @@ class FakePrepared final : public Prepared {
       instruments_in_use->lost = true;
       throw CudaError(cudaErrorIllegalAddress, "launch", std::source_location::current());
     }
-    if (block_threads_ == kGone) {
+    if (block_threads_ == kGone || block_threads_ == kNoDevice) {
       instruments_in_use->lost = true;
-      throw CudaError(cudaErrorDevicesUnavailable, "launch", std::source_location::current());
+      throw CudaError(block_threads_ == kGone ? cudaErrorDevicesUnavailable : cudaErrorNoDevice, "launch",
+                      std::source_location::current());
     }
   }
   Check check(cudaStream_t) override {

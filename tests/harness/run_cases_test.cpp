@@ -186,12 +186,16 @@ TEST_F(RunCases, AKernelThatTakesTheContextEndsTheRunAndResumingRunsTheRest) {
 }
 
 TEST_F(RunCases, AGpuThatVanishesLeavesTheRowsBeforeItAndTheCaseThatItVanishedIn) {
-  EXPECT_EQ(run(experiment_of({64, kGone, 256})), ExitStatus::no_verdict);
-  const std::vector<Row> rows = read_rows(csv());
-  ASSERT_EQ(rows.size(), 2U);
-  EXPECT_EQ(rows[0].time_status, "ok");
-  EXPECT_EQ(rows[1].time_status, "failed");
-  EXPECT_THAT(rows[1].note, HasSubstr("cudaErrorDevicesUnavailable"));
+  for (const auto& [block_threads, code] :
+       {std::pair(kGone, "cudaErrorDevicesUnavailable"), std::pair(kNoDevice, "cudaErrorNoDevice")}) {
+    instruments_.lost = false;
+    EXPECT_EQ(run(experiment_of({64, block_threads, 256})), ExitStatus::no_verdict);
+    const std::vector<Row> rows = read_rows(csv());
+    ASSERT_EQ(rows.size(), 2U) << code;
+    EXPECT_EQ(rows[0].time_status, "ok");
+    EXPECT_EQ(rows[1].time_status, "failed");
+    EXPECT_THAT(rows[1].note, HasSubstr(code));
+  }
 }
 
 TEST_F(RunCases, ACaseThatWasUnstableIsTimedOnceMore) {

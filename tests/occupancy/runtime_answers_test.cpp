@@ -102,6 +102,32 @@ TEST(ActiveClusters, AreThoseOfAnH200) {
   EXPECT_EQ(clusters(32, 5), 193);
 }
 
+// 8 blocks per SM at most, of 80 registers and 384 threads 2: GPCs of 18 hold 3 clusters of 12 each, of 16 no more than 2.
+TEST(SmallerClusters, AreTheLargestThatTakeLeastRoundsAndDivideTheGrid) {
+  const int gpcs[] = {18, 18, 16, 16, 16, 16, 16, 8, 2, 2, 2, 2};
+  const auto smaller = [&](std::int64_t grid_blocks, int cluster_blocks, std::span<const int> sms_per_gpc) {
+    return smaller_clusters(
+        limits_of({9, 0}),
+        {.block_threads = 384, .grid_blocks = grid_blocks, .cluster_blocks = cluster_blocks},
+        {.registers_per_thread = 80}, sms_per_gpc);
+  };
+  const auto of_240 = smaller(240, 12, gpcs);
+  ASSERT_TRUE(of_240);
+  EXPECT_EQ(of_240->to_blocks, 8) << "10 would take two rounds as well";
+  EXPECT_EQ(of_240->rounds_now, 2);
+  EXPECT_EQ(of_240->rounds, 1);
+  EXPECT_DOUBLE_EQ(of_240->most_time_saved(), 0.5);
+  EXPECT_THAT(to_string(*of_240),
+              testing::HasSubstr("Clusters of 8 blocks instead of 12 take 1 round instead of 2"));
+  const auto of_264 = smaller(264, 12, gpcs);
+  ASSERT_TRUE(of_264);
+  EXPECT_EQ(of_264->to_blocks, 2) << "8 does not divide the grid, and 3 leaves SMs of two single TPCs";
+  EXPECT_FALSE(smaller(192, 12, gpcs)) << "one round is the least";
+  EXPECT_FALSE(smaller(240, 1, gpcs));
+  EXPECT_FALSE(smaller(0, 12, gpcs));
+  EXPECT_FALSE(smaller(240, 12, {}));
+}
+
 // Grids that were recorded as one wave on an H100 and an H200 with these GPCs.
 TEST(FullWave, OfClustersIsThatOfWholeOnesInGpcs) {
   const std::vector<int> gpcs = {18, 18, 16, 16, 16, 16, 16, 8, 2, 2, 2, 2};
