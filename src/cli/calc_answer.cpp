@@ -421,8 +421,7 @@ std::string idle_lanes(const Launch& launch) {
 
 /// How much less time an occupancy takes at most, in a sentence.
 std::string time_sentence(double now_pct, double pct, double waves) {
-  if (waves > 0 && waves <= 1)
-    return "Time: none is saved, for the grid does not fill the places that there are.";
+  if (waves > 0 && waves <= 1) return "Time: none is saved, for all blocks of the grid are resident at once.";
   return fmt::format(
       "Time: {} takes at most {:.0f} % less, if warps wait for latency; none is saved where "
       "memory, issue slots or a pipe are saturated, or registers are spilled.",
@@ -437,12 +436,12 @@ struct PartialWaves {
   double time_saved_at_most_pct;     ///< with them, for the same work, if blocks are equal
 };
 
-/// Empty where waves are whole or not known.
+/// Empty where waves are whole or not known, or rounds of clusters are not (runtime_answers.hpp).
 std::optional<PartialWaves> partial_waves(const Question& question) {
   const double waves = waves_of(question);
   const double saved = waves > 0 ? 1 - filled_rounds(waves) : 0;
-  if (saved <= 0) return std::nullopt;
   const auto& [launch, usage] = question.configuration;
+  if (saved <= 0 || (launch.cluster_blocks > 1 && waves > 1)) return std::nullopt;
   const std::int64_t wave = full_wave_of(question, theoretical_occupancy(*question.limits, launch, usage));
   const std::int64_t whole = launch.grid_blocks / wave;
   PartialWaves partial{wave, whole + 1, {(whole + 1) * wave}, 100 * saved};
@@ -475,13 +474,16 @@ std::vector<std::string> what_to_do(const Question& question, const TheoryAdvice
         most_registers(question, with(change.axis, change.to, question.configuration),
                        [&](const Occupancy& of) { return of.blocks_per_sm >= step->blocks_per_sm; })));
   }
-  if ((step != nullptr || pair) && advice.theoretical_pct > 0)
+  const auto& [launch, usage] = question.configuration;
+  if (launch.cluster_blocks > 1 && waves_of(question) > 1)
+    all.push_back(
+        "Time: clusters may take more rounds than waves; `occbench predict` simulates what a change saves.");
+  else if ((step != nullptr || pair) && advice.theoretical_pct > 0)
     all.push_back(time_sentence(advice.theoretical_pct, pair ? pair->theoretical_pct : step->theoretical_pct,
                                 waves_of(question)));
   const std::optional<PartialWaves> partial = partial_waves(question);
   if (partial && partial->time_saved_at_most_pct >= 100 * kLeastShare)
     all.push_back(grid_sentence(question, *partial));
-  const auto& [launch, usage] = question.configuration;
   if (const auto smaller = smaller_clusters(*question.limits, launch, usage, question.sms_per_gpc))
     all.push_back(to_string(*smaller));
   if (const std::string idle = idle_lanes(launch); !idle.empty())

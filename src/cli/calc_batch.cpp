@@ -101,27 +101,41 @@ std::vector<std::string> names_of_answers() {
   return names;
 }
 
-/// Rows of equal occupancy share a rank and stay in the order of the file. One without an answer has none.
+/// Rows of each compute capability by themselves, whose SMs hold as many warps. Those of equal occupancy share a rank and stay in the
+/// order of the file. One without an answer has none.
 void rank(std::vector<Json>& rows) {
   const auto occupancy = [](const Json& row) {
     return row["theoretical_pct"].is_null() ? -1 : row["theoretical_pct"].get<double>();
   };
-  std::ranges::stable_sort(rows, std::ranges::greater(), occupancy);
-  for (std::size_t place = 0; place < rows.size(); ++place) {
-    const bool as_before = place > 0 && occupancy(rows[place]) == occupancy(rows[place - 1]);
-    Json& rank = rows[place]["rank"];
-    if (occupancy(rows[place]) >= 0) rank = as_before ? rows[place - 1]["rank"] : Json(place + 1);
+  std::map<Json, std::size_t> first;
+  for (const Json& row : rows) first.try_emplace(row["compute_capability"], first.size());
+  std::ranges::stable_sort(rows, {}, [&](const Json& row) {
+    return std::pair(first.at(row["compute_capability"]), -occupancy(row));
+  });
+  std::size_t place = 0;
+  for (std::size_t number = 0; number < rows.size(); ++number, ++place) {
+    if (number > 0 && rows[number]["compute_capability"] != rows[number - 1]["compute_capability"]) place = 0;
+    const bool as_before = place > 0 && occupancy(rows[number]) == occupancy(rows[number - 1]);
+    Json& rank = rows[number]["rank"];
+    if (occupancy(rows[number]) >= 0) rank = as_before ? rows[number - 1]["rank"] : Json(place + 1);
   }
 }
 
-/// Whether the same percent is not the same number of warps in all.
-bool differ_in_size(std::span<const Json> rows) {
-  std::set<long> sizes;
+bool has_several_capabilities(std::span<const Json> rows) {
+  return std::ranges::any_of(
+      rows, [&](const Json& row) { return row["compute_capability"] != rows[0]["compute_capability"]; });
+}
+
+/// A line for each reason.
+std::string why_not_launched(std::span<const Json> rows) {
+  std::set<std::string> reasons;
   for (const Json& row : rows) {
-    if (row["theoretical_pct"].is_null() || row["theoretical_pct"] == 0) continue;
-    sizes.insert(std::lround(100 * row["warps_per_sm"].get<double>() / row["theoretical_pct"].get<double>()));
+    if (!row["cannot_launch"].is_null()) reasons.insert(row["cannot_launch"].get<std::string>());
   }
-  return sizes.size() > 1;
+  std::string text;
+  for (const std::string& reason : reasons)
+    text += fmt::format("{}cannot launch: {}\n", text.empty() ? "\n" : "", reason);
+  return text;
 }
 
 std::string as_table(std::span<const Json> rows) {
@@ -160,9 +174,9 @@ std::string as_table(std::span<const Json> rows) {
     if (const std::string lanes = idle_lanes({.block_threads = threads}); !lanes.empty())
       idle = fmt::format("\nOccupancy counts warps: with {} threads {}.\n", threads, lanes);
   }
-  return text_table(lines, align) + idle +
-         (ranked && differ_in_size(rows)
-              ? "\nSMs of these capabilities hold different numbers of warps: percents do not compare them.\n"
+  return text_table(lines, align) + why_not_launched(rows) + idle +
+         (ranked && has_several_capabilities(rows)
+              ? "\nRows of each compute capability are ranked by themselves.\n"
               : "") +
          (assumed ? fmt::format("\n{} where none are given\n", kRegistersAssumed) : "");
 }
@@ -349,7 +363,12 @@ std::string answer_batch(const std::string& file, std::span<const GpuOption> gpu
 
 std::string answer_binary(std::span<const DeviceKernel> kernels, const BinaryQuestion& question,
                           AnswerFormat format) {
-  if (format == AnswerFormat::table) return as_table(kernels, question);
+  if (format == AnswerFormat::table) {
+    const bool is_one = kernels.size() == 1 && question.block_threads &&
+                        is_within_launch_bounds(kernels[0], *question.block_threads);
+    return as_table(kernels, question) +
+           (is_one ? "\n" + calc_report(question_at(kernels[0], question, *question.block_threads)) : "");
+  }
   return flat_text(rows_of(kernels, question), format);
 }
 

@@ -168,6 +168,23 @@ double share_of_longest_block(const Tasks& tasks, const Prediction& prediction) 
   return std::min(1.0, tasks.longest_block_cycles() / prediction.cycles_active_max);
 }
 
+/// What other shares or another order of the same work are simulated to save.
+struct WhatIf {
+  double saved = 0;
+  std::string sentence;  ///< with a space before; empty where it is too little
+};
+
+WhatIf what_if(const Tasks& other, std::string_view how, const auto& cycles_of, const Prediction& now) {
+  const double saved = 1 - cycles_of(other) / now.cycles_active_max;
+  if (saved < kLeastShare) return {};
+  return {saved, fmt::format(" {} predicted to save {:.0f} %.", how, 100 * saved)};
+}
+
+WhatIf with_longest_first(const Tasks& tasks, const auto& cycles_of, const Prediction& now) {
+  if (tasks.all_equal() || tasks.is_longest_first()) return {};
+  return what_if(tasks.longest_first(), "The longest blocks first are", cycles_of, now);
+}
+
 /// What the longest block takes of the launch, what the same launch of equal blocks, each as long as the mean, is simulated to save,
 /// and what is saved by blocks that fill every place until all end. Dividing blocks costs overheads that are in neither: they are
 /// bounds. Where warps contend a block takes longer than alone.
@@ -187,41 +204,114 @@ Remedy remedy_of_uneven_blocks(const Finding& loss, const Tasks& tasks, const au
               tasks.contends() ? "at least " : "", 100 * share, share < kMostOfLaunch ? "." : ": divide it.",
               100 * saved, 100 * most,
               share < kAlmostAllOfLaunch
-                  ? loss.remedy
+                  ? loss.remedy + with_longest_first(tasks, cycles_of, now).sentence
                   : fmt::format("Another order saves {:.0f} % at most.", 100 * (1 - share)))};
 }
 
-/// What a limit's remedy is predicted to save. Blocks of another size do the same work, where that is known and not drawn for each:
-/// else a bound is told.
+Remedy remedy_of_uneven_warps(const Finding& loss, const Tasks& tasks, const auto& cycles_of,
+                              const Prediction& now) {
+  const WhatIf equal =
+      what_if(tasks.even_within_blocks(), "Equal shares for the warps of each block are", cycles_of, now);
+  const WhatIf order = with_longest_first(tasks, cycles_of, now);
+  return {.saved = std::max(equal.saved, order.saved),
+          .sentences = loss.remedy + equal.sentence + order.sentence};
+}
+
+/// One of the remedies of a limit: a change, or two.
+struct NamedChanges {
+  std::string name;
+  std::vector<Change> changes;
+};
+
+/// In the order of sentences(). @pre there is one
+std::vector<NamedChanges> named_changes(const TheoryAdvice& advice) {
+  std::vector<NamedChanges> all;
+  const auto add = [&](const std::optional<Step>& step) {
+    if (step) all.push_back({to_string(step->change), {step->change}});
+  };
+  for (const Step& step : advice.highest) add(step);
+  add(advice.below);
+  add(advice.carveout);
+  add(advice.beyond);
+  for (const auto& pair : {advice.within_reach, advice.pair}) {
+    if (pair) all.push_back({"both changes", {pair->first, pair->second}});
+  }
+  return all;
+}
+
+/// A launch with other theory and the same work; empty where another block size would be another draw, or the work is not known.
+std::optional<std::pair<Configuration, Tasks>> changed_by(const std::vector<Change>& changes,
+                                                          const Configuration& now,
+                                                          const std::optional<Work>& work,
+                                                          const Tasks& tasks) {
+  Configuration changed = now;
+  for (const Change& change : changes) changed = with(change.axis, change.to, changed);
+  const int threads = changed.launch.block_threads;
+  if (threads == now.launch.block_threads) return std::pair(changed, tasks);
+  if (!work || work->seed()) return std::nullopt;
+  changed.launch.block_threads = now.launch.block_threads;
+  const LaunchOfWork same = with_block_size(changed.launch, *work, threads);
+  if (same.launch.grid_blocks > kMostGridShape.x || same.launch.grid_blocks % now.launch.cluster_blocks != 0)
+    return std::nullopt;
+  changed.launch = same.launch;
+  return std::pair(changed, Tasks(same.work, same.launch.grid_blocks, warps_of_block(threads)));
+}
+
+/// Why nothing is saved, a clause; empty where it is not that warps share something.
+std::string_view why_no_time(const Configuration& now, const Tasks& tasks,
+                             const std::pair<Configuration, Tasks>& other, const auto& cycles_with) {
+  if (!tasks.contends()) return "";
+  const double alone = cycles_with(now, tasks.alone());
+  if (1 - cycles_with(other.first, other.second.alone()) / alone < kLeastShare) return "";
+  return tasks.rates().bytes > 0 ? ": warps share memory, which is busy"
+                                 : ": warps share issue slots or a pipe, which are busy";
+}
+
+/// What each remedy of a limit is predicted to save. Blocks of another size do the same work, where that is known and not drawn for
+/// each: else a bound is told.
 /// @param cycles_with  of the SM that takes longest, with a configuration and work
 Remedy remedy_of_limit(const Finding& limit, const Configuration& now, const std::optional<Work>& work,
                        const Tasks& tasks, const auto& cycles_with, const Prediction& prediction) {
-  if (!limit.advice || best_changes(*limit.advice).empty()) return {.sentences = limit.remedy};
-  Configuration changed = now;
-  for (const Change& change : best_changes(*limit.advice)) changed = with(change.axis, change.to, changed);
-  std::optional<Tasks> others;
-  if (const int threads = changed.launch.block_threads; threads == now.launch.block_threads) {
-    others = tasks;
-  } else if (work && !work->seed()) {
-    changed.launch.block_threads = now.launch.block_threads;
-    const LaunchOfWork same = with_block_size(changed.launch, *work, threads);
-    changed.launch = same.launch;
-    if (same.launch.grid_blocks <= kMostGridShape.x)
-      others.emplace(same.work, same.launch.grid_blocks, warps_of_block(threads));
+  const std::vector<NamedChanges> all =
+      limit.advice ? named_changes(*limit.advice) : std::vector<NamedChanges>();
+  if (all.empty()) return {.sentences = limit.remedy};
+  const double left = 1 - share_of_longest_block(tasks, prediction);
+  double most = 0;
+  bool is_simulated = false;
+  bool is_bounded = false;
+  std::vector<std::string> saved;
+  std::string_view why;
+  for (const auto& [name, changes] : all) {
+    const auto other = changed_by(changes, now, work, tasks);
+    if (!other) {
+      is_bounded = limit.time && limit.time->share > 0;
+      if (is_bounded)
+        saved.push_back(
+            fmt::format("at most {:.0f} % with {}", 100 * std::min(left, limit.time->share), name));
+      continue;
+    }
+    is_simulated = true;
+    const double share = 1 - cycles_with(other->first, other->second) / prediction.cycles_active_max;
+    most = std::max(most, share);
+    saved.push_back(share < kLeastShare ? fmt::format("nothing with {}", name)
+                                        : fmt::format("{:.0f} % with {}", 100 * share, name));
+    if (why.empty()) why = why_no_time(now, tasks, *other, cycles_with);
   }
-  if (!others) {
-    const double left = 1 - share_of_longest_block(tasks, prediction);
+  if (!is_simulated) {
     if (limit.time && limit.time->share > left)
       return {.sentences =
                   fmt::format("{} Time saved: at most {:.0f} %, for the longest block takes the rest.",
                               limit.remedy, 100 * left)};
     return {.sentences = limit.remedy + (limit.time ? " Time saved: " + limit.time->sentence : "")};
   }
-  const double saved = 1 - cycles_with(changed, *others) / prediction.cycles_active_max;
-  if (saved < kLeastShare) return {.sentences = limit.remedy + " It is predicted to save no time."};
-  return {.saved = saved,
-          .sentences =
-              fmt::format("{} It is predicted to save {:.0f} % of the time.", limit.remedy, 100 * saved)};
+  if (most < kLeastShare && !is_bounded)
+    return {.sentences = fmt::format("{} It is predicted to save no time{}.", limit.remedy, why)};
+  if (all.size() == 1)
+    return {.saved = most,
+            .sentences =
+                fmt::format("{} It is predicted to save {:.0f} % of the time.", limit.remedy, 100 * most)};
+  return {.saved = most,
+          .sentences = fmt::format("{} Predicted to save: {}.", limit.remedy, fmt::join(saved, ", "))};
 }
 
 /// What to do about the limit of theory and about the largest loss, with the time that it is predicted to save. None about
@@ -245,9 +335,10 @@ std::vector<std::string> remedies_of(const std::vector<Finding>& findings, const
     remedies.push_back(remedy_of_limit(*limit, now, work, tasks, cycles_with, prediction));
   if (const auto loss = first(FindingList::losses); loss != findings.end()) {
     const auto cycles_of = [&](const Tasks& other) { return cycles_with(now, other); };
-    const Remedy remedy = loss->cause == Cause::uneven_blocks
-                              ? remedy_of_uneven_blocks(*loss, tasks, cycles_of, prediction)
-                              : Remedy{.sentences = loss->remedy};
+    const Remedy remedy =
+        loss->cause == Cause::uneven_blocks  ? remedy_of_uneven_blocks(*loss, tasks, cycles_of, prediction)
+        : loss->cause == Cause::uneven_warps ? remedy_of_uneven_warps(*loss, tasks, cycles_of, prediction)
+                                             : Remedy{.sentences = loss->remedy};
     if (!other_grid || 100 * std::max(remedy.saved, remedy.most) > other_grid->time_saved_pct)
       remedies.push_back(remedy);
   }

@@ -40,30 +40,27 @@ double lost_to_partial_wave(const Situation& situation) {
                             : situation.theoretical_pct - situation.partial_wave_pct();
 }
 
-/// Points that places without a cluster cost in full waves; 0 where they are another cause's.
+/// Points that places without a cluster cost in full waves; 0 where they are another cause's. The counter leaves out SMs without any.
+/// With clusters of 12 and of 16 an H200 read 30.6 of 37.5 % and 96.5 of 100 %, and this gives 31.0 and 96.6.
 double lost_to_clusters(const Situation& situation) {
-  const Losses* const losses = situation.losses();
-  if (situation.is_partial_wave()) {
-    const bool is_clusters = situation.is_wave_uncertain() ? situation.waves() >= kClusteredWave
-                                                           : situation.launch.grid_blocks == situation.wave;
+  if (situation.is_wave_uncertain()) {
+    const bool is_clusters = situation.is_partial_wave() && situation.waves() >= kClusteredWave;
     return is_clusters ? lost_to_partial_wave(situation) : 0;
   }
-  const bool is_known = situation.wave > 0 && !situation.is_wave_uncertain();
-  if (!is_known || situation.launch.grid_blocks < situation.wave) return 0;
+  if (situation.wave == 0 || situation.launch.grid_blocks < situation.wave) return 0;
   // A simulation of more than a wave has them in the tail's points.
-  if (losses) return situation.has_tail() ? 0 : losses->tail;
-  return situation.theoretical_pct *
-         (1 - static_cast<double>(situation.wave) / static_cast<double>(situation.places));
+  if (situation.losses())
+    return situation.is_partial_wave() ? situation.losses()->small_grid
+           : situation.has_tail()      ? 0
+                                       : situation.losses()->tail;
+  const int busy_sms = situation.facts.sm_count - situation.sms_without_clusters;
+  const double places = static_cast<double>(full_wave_blocks(situation.occupancy, busy_sms));
+  return situation.theoretical_pct * (1 - static_cast<double>(situation.wave) / places);
 }
 
 std::string with_smaller_clusters(std::string remedy, const Situation& situation) {
   if (situation.smaller_clusters) remedy += " " + to_string(*situation.smaller_clusters);
   return remedy;
-}
-
-/// Of the time now, what smaller clusters leave at least.
-double time_with_smaller_clusters(const Situation& situation) {
-  return situation.smaller_clusters ? 1 - situation.smaller_clusters->most_time_saved() : 1;
 }
 
 Confidence confidence_of_losses(const Situation& situation) {
@@ -136,14 +133,10 @@ double time_of_whole_waves(const Claim& claim, const Situation& situation) {
 /// was read over elapsed cycles.
 double time_without_tail(const Claim& claim, const Situation& situation) {
   const double by_points = time_of_whole_waves(claim, situation);
-  const double by_rounds = std::min(filled_rounds(situation.waves()), time_with_smaller_clusters(situation));
+  const double by_rounds = filled_rounds(situation.waves());
   if (situation.has_tail_of_equal_blocks()) return by_rounds;
   if (situation.losses()) return by_points;
   return situation.facts.readings.achieved_elapsed_pct ? std::max(by_points, by_rounds) : by_rounds;
-}
-
-double time_without_clusters(const Claim& claim, const Situation& situation) {
-  return std::min(time_with_more_blocks(claim, situation), time_with_smaller_clusters(situation));
 }
 
 /// Which GPU's pace of giving blocks out is taken, where it is another's.
@@ -200,7 +193,7 @@ std::optional<Claim> clusters(const Situation& situation) {
           counted_blocks(situation.launch.cluster_blocks),
           grouped(std::min(situation.wave, situation.launch.grid_blocks)), grouped(situation.places)),
       .remedy = with_smaller_clusters("Use smaller clusters, or blocks of which more fit an SM.", situation),
-      .time_ratio = time_without_clusters};
+      .time = not_known_of_clusters(situation)};
 }
 
 struct LostToLastWave {
@@ -238,28 +231,32 @@ std::optional<Claim> tail(const Situation& situation) {
   if (of_equal) {
     const double least = std::clamp(of_equal->least, possible.least, most);
     because += fmt::format(
-        "; if blocks are equal, it costs {:.2g} points over elapsed cycles, and of the counter {}{:.0f}, "
-        "which leaves out SMs that have no block of it",
-        by_grid, most - least < 1 ? "" : fmt::format("{:.0f} to ", least), most);
+        "; if blocks are equal, it costs {}of the counter {}{:.0f}, which leaves out SMs that have no block "
+        "of it",
+        situation.launch.cluster_blocks > 1 ? ""
+                                            : fmt::format("{:.2g} points over elapsed cycles, and ", by_grid),
+        most - least < 1 ? "" : fmt::format("{:.0f} to ", least), most);
   }
   const double points = situation.losses() ? situation.losses()->tail
                         : of_equal ? std::clamp(of_equal->points, std::min(possible.least, most), most)
                                    : most;
   const bool is_uncertain = situation.is_tail_uncertain();
-  return Claim{.points = points,
-               .part = Part::blocks,
-               // What places without a block cost beyond it may be uneven blocks'.
-               .most = is_uncertain && situation.parts ? points : most,
-               .confidence = is_uncertain ? Confidence::inferred
-                             : of_equal   ? Confidence::simulated
-                                          : confidence_of_losses(situation),
-               .evidence = grid_evidence(situation),
-               .because = because,
-               .remedy = with_smaller_clusters(
-                   fmt::format("Use {} or {} blocks for the same work, or more and shorter blocks.",
-                               grouped(whole), grouped(whole + situation.wave)),
-                   situation),
-               .time_ratio = time_without_tail};
+  return Claim{
+      .points = points,
+      .part = Part::blocks,
+      // What places without a block cost beyond it may be uneven blocks'.
+      .most = is_uncertain && situation.parts ? points : most,
+      .confidence = is_uncertain ? Confidence::inferred
+                    : of_equal   ? Confidence::simulated
+                                 : confidence_of_losses(situation),
+      .evidence = grid_evidence(situation),
+      .because = because,
+      .remedy = situation.launch.cluster_blocks > 1
+                    ? with_smaller_clusters("Use smaller clusters, or more and shorter blocks.", situation)
+                    : fmt::format("Use {} or {} blocks for the same work, or more and shorter blocks.",
+                                  grouped(whole), grouped(whole + situation.wave)),
+      .time_ratio = time_without_tail,
+      .time = not_known_of_clusters(situation)};
 }
 
 std::optional<Claim> uneven_blocks(const Situation& situation) {

@@ -91,6 +91,7 @@ std::optional<Claim> limit_claim(
         *situation.counters().dram_busy_pct);
   }
   claim.no_time = no_time_by_theory(situation, *claim.advice);
+  if (claim.no_time.empty()) claim.time = not_known_of_clusters(situation);
   return claim;
 }
 
@@ -194,20 +195,29 @@ std::optional<Claim> another_launch(const Situation& situation) {
 }
 
 std::optional<Claim> idle_sms(const Situation& situation) {
-  const std::optional<double>& elapsed = situation.facts.readings.achieved_elapsed_pct;
+  const bool is_predicted = !situation.achieved_pct && situation.facts.prediction;
+  const std::optional<double> elapsed = is_predicted
+                                            ? std::optional(situation.facts.prediction->predicted_elapsed_pct)
+                                            : situation.facts.readings.achieved_elapsed_pct;
   const bool without_blocks =
       situation.launch.grid_blocks > 0 && situation.launch.grid_blocks < situation.facts.sm_count;
-  const double points = elapsed && situation.achieved_pct ? *situation.achieved_pct - *elapsed : 0;
-  const double of_tail =
-      situation.has_tail() ? situation.theoretical_pct * (1 - filled_rounds(situation.waves())) : 0;
+  const double points =
+      elapsed && (is_predicted || situation.achieved_pct) ? situation.reached_pct - *elapsed : 0;
+  const double of_tail = situation.has_tail() && situation.launch.cluster_blocks == 1
+                             ? situation.theoretical_pct * (1 - filled_rounds(situation.waves()))
+                             : 0;
   const double hidden = situation.may_have_hidden_tail() ? of_tail : 0;
-  if (std::max(points, hidden) < kIdlePoints && !without_blocks) return std::nullopt;
+  const bool without_clusters = situation.sms_without_clusters > 0;
+  if (std::max(points, hidden) < kIdlePoints && !without_blocks && !without_clusters) return std::nullopt;
   const bool names_tail = hidden > 0 || (situation.has_tail_of_equal_blocks() && of_tail >= kIdlePoints);
   std::string because;
   if (hidden > 0) {
     because = fmt::format(
         "if blocks are equal, the last of {} leaves SMs without a block: {:.2g} points over elapsed cycles",
         waves_text(situation.waves(), 3), hidden);
+  } else if (without_clusters) {
+    because = fmt::format("{} of {} SMs lie in GPCs of fewer SMs than a cluster has blocks, and get none",
+                          situation.sms_without_clusters, situation.facts.sm_count);
   } else if (without_blocks) {
     because = fmt::format("{} of {} SMs get no block",
                           situation.facts.sm_count - situation.launch.grid_blocks, situation.facts.sm_count);
@@ -219,17 +229,21 @@ std::optional<Claim> idle_sms(const Situation& situation) {
   if (elapsed) because += fmt::format(": over elapsed cycles occupancy is {:.3g} %", *elapsed);
   return Claim{
       .part = Part::beside,
-      .confidence = elapsed ? Confidence::measured : Confidence::inferred,
-      .evidence = evidence_of({{"achieved_elapsed_pct", elapsed},
+      .confidence = is_predicted ? Confidence::simulated
+                    : elapsed    ? Confidence::measured
+                                 : Confidence::inferred,
+      .evidence = evidence_of({{is_predicted ? "predicted_elapsed_pct" : "achieved_elapsed_pct", elapsed},
                                {"achieved_pct", situation.achieved_pct},
                                {"sm_cycles_active_avg", situation.counters().sm_cycles_active_avg},
                                {"sm_cycles_active_max", situation.counters().sm_cycles_active_max}}),
       .because = because + "; the counter leaves idle SMs out",
-      .remedy = names_tail
+      .remedy = without_clusters ? "Use smaller clusters."
+                : names_tail
                     ? "Use whole waves of blocks, or more and shorter ones."
                     : "Use enough blocks for all SMs, of equal length, or run another kernel beside it.",
       .time_ratio = time_without_idle_sms,
-      .no_time = atomics_delay(situation) ? std::string(kWaitForAddress) : ""};
+      .no_time = atomics_delay(situation) ? std::string(kWaitForAddress) : "",
+      .time = not_known_of_clusters(situation)};
 }
 
 std::optional<Claim> low_occupancy_suffices(const Situation& situation) {

@@ -274,6 +274,8 @@ Finding finding_of(const Claim& claim, const Situation& situation) {
     finding.remedy = fmt::format("This kernel belongs to {}: its caller can {}.", library->name,
                                  library->caller_can_change);
     finding.advice.reset();
+    if (library->waits_for_gpus && claim.time_ratio)
+      finding.time = TimeSaved{0, "Not known: it waits for other GPUs and links, which no reading shows."};
     if (library->is_spared && claim.time_ratio)
       finding.time = TimeSaved{1, most_text(1, situation) + ": what its caller can do spares it."};
   } else if (situation.facts.may_be_tritons && claim.advice) {
@@ -375,7 +377,7 @@ std::vector<Finding> diagnose(const LaunchFacts& facts) {
   claims.push_back(unexplained(*situation, claims, rest));
   leave_out_small(claims);
   // The tail itself says what it costs over elapsed cycles.
-  if (situation->may_have_hidden_tail() &&
+  if (situation->may_have_hidden_tail() && situation->sms_without_clusters == 0 &&
       std::ranges::find(claims, Cause::tail, &Claim::cause) != claims.end())
     std::erase_if(claims, [](const Claim& each) { return each.cause == Cause::idle_sms; });
   std::ranges::stable_sort(claims, std::ranges::greater{},

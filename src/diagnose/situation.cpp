@@ -159,6 +159,12 @@ double time_with_more_warps(const Claim& claim, const Situation& situation) {
   return situation.reached_pct / (situation.reached_pct + claim.points);
 }
 
+std::optional<TimeSaved> not_known_of_clusters(const Situation& situation) {
+  if (situation.launch.cluster_blocks == 1 || situation.waves() <= 1) return std::nullopt;
+  return TimeSaved{0,
+                   "Not known: clusters may take more rounds than waves; `occbench predict` simulates them."};
+}
+
 std::optional<Situation> situation_of(const LaunchFacts& facts) {
   if (!facts.limits || !facts.launch || !facts.compiled || !facts.theoretical_pct) return std::nullopt;
   Situation situation{.facts = facts,
@@ -175,6 +181,7 @@ std::optional<Situation> situation_of(const LaunchFacts& facts) {
                                            facts.sm_count, facts.sms_per_gpc);
     situation.smaller_clusters =
         smaller_clusters(*facts.limits, situation.launch, situation.usage, facts.sms_per_gpc);
+    situation.sms_without_clusters = sms_without_clusters(situation.launch.cluster_blocks, facts.sms_per_gpc);
   }
   situation.reached_pct = situation.achieved_pct ? *situation.achieved_pct
                           : facts.prediction     ? facts.prediction->predicted_pct

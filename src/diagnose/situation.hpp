@@ -97,6 +97,7 @@ struct Situation {
   std::int64_t places = 0;  ///< SMs x blocks per SM; 0 = not known
   std::int64_t wave = 0;    ///< blocks that the device holds at once, of clusters with unknown GPCs at most
   std::optional<SmallerClusters> smaller_clusters{};
+  int sms_without_clusters = 0;  ///< in GPCs that are too small for one
   std::optional<double> achieved_pct;
   /// What is explained: the counter's value, else the predicted one, else theory less what the grid alone costs.
   double reached_pct = 0;
@@ -195,6 +196,9 @@ double time_with_more_blocks(const Claim& claim, const Situation& situation);
 double time_with_more_warps(const Claim& claim, const Situation& situation);
 /// What another build of the kernel was measured to save, or that it does not. @param called  how the build is named
 TimeSaved measured_with(const OtherBuild& build, std::string_view called, const Situation& situation);
+
+/// Of more than a wave of clusters: they may take more rounds than waves (occupancy/runtime_answers.hpp). Empty for other launches.
+std::optional<TimeSaved> not_known_of_clusters(const Situation& situation);
 
 /// From this use of its peak on, percent, a resource is saturated.
 inline constexpr double kSaturatedPct = 80;

@@ -270,7 +270,10 @@ double said_of(FleetQuantity quantity, const FleetCase& by, const Levels& differ
       // Time in cycles of the mean clock, less those that the longest SM counted by its own.
       return tells_of_sms ? difference.longest - difference.time - difference.clock : kNoReading;
     case FleetQuantity::sm_cycles:
-      return tells_of_sms ? -difference.longest : kNoReading;
+      // Where cycles were not counted, time in those of the mean clock: a slower GPC is among what it tells.
+      return !tells_of_sms                    ? kNoReading
+             : std::isnan(difference.longest) ? -difference.time - difference.clock
+                                              : -difference.longest;
     case FleetQuantity::bandwidth:
       return by.bound == BoundBy::memory ? -beyond_clock(difference) : kNoReading;
     case FleetQuantity::l2:
@@ -463,7 +466,9 @@ const FleetQuantityFacts& facts_of(FleetQuantity quantity) {
        "cycles explain.",
        "its GPCs' clocks are closer together: kernels on all SMs take {:.2f} % less time than the median.",
        true},
-      {"sm_cycles", "%", 0.3, "the same work takes {:.2f} % more SM cycles: fewer SMs do it.",
+      {"sm_cycles", "%", 0.3,
+       "the same work takes {:.2f} % more SM cycles: fewer SMs do it, or, if none were counted, a GPC is "
+       "slower.",
        "the same work takes {:.2f} % fewer SM cycles.", true},
       {"bandwidth", "%", 1, "bandwidth of device memory {:.2f} % below the median.",
        "bandwidth of device memory {:.2f} % above the median."},

@@ -281,14 +281,6 @@ double reached_pct(const TheoryAdvice& advice) {
   return advice.pair ? advice.pair->theoretical_pct : advice.theoretical_pct;
 }
 
-std::vector<Change> best_changes(const TheoryAdvice& advice) {
-  if (advice.within_reach) return {advice.within_reach->first, advice.within_reach->second};
-  if (!advice.highest.empty()) return {advice.highest.front().change};
-  if (advice.beyond) return {advice.beyond->change};
-  if (advice.pair) return {advice.pair->first, advice.pair->second};
-  return {};
-}
-
 double most_time_saved(double theoretical_pct, double other_pct, double waves) {
   if (other_pct <= theoretical_pct) return 0;
   const double ratio = theoretical_pct / other_pct;

@@ -97,11 +97,8 @@ TheoryAdvice advise_on_theory(const Limits& limits, const Configuration& configu
 /// The advice in sentences, a change each, with what it costs.
 std::vector<std::string> sentences(const TheoryAdvice& advice);
 
-/// The changes that help most: those of `within_reach`, else the first of `highest`, else what goes beyond the reach of a step;
-/// empty where nothing helps.
-std::vector<Change> best_changes(const TheoryAdvice& advice);
-
-/// Occupancy with these changes; now where there are none.
+/// Occupancy with the changes that help most: those of `within_reach`, else one of `highest`, else what goes beyond the reach of a
+/// step; now where nothing helps.
 double reached_pct(const TheoryAdvice& advice);
 
 /// Share of a launch's time below which no saving is told: less than times of the same launch vary by.

@@ -81,9 +81,10 @@ std::vector<LaunchOfWork> candidates(const Launch& launch, const Usage& usage, c
     if (grid > 0 && grid <= kMostGridShape.x && grid != launch.grid_blocks)
       all.push_back(with_grid(launch, work, grid));
   }
-  if (const auto smaller = smaller_clusters(limits, launch, usage, topology.sms_per_gpc())) {
+  for (int cluster_blocks = 1; cluster_blocks < launch.cluster_blocks; ++cluster_blocks) {
+    if (launch.grid_blocks % cluster_blocks != 0) continue;
     LaunchOfWork candidate{launch, work};
-    candidate.launch.cluster_blocks = smaller->to_blocks;
+    candidate.launch.cluster_blocks = cluster_blocks;
     all.push_back(candidate);
   }
   // Shared memory that the kernel itself declares does not change with the block.

@@ -35,8 +35,8 @@ LaunchOfWork with_block_size(const Launch& launch, const Work& work, int block_t
 std::string why_not_advised(const Launch& launch, const Work& work);
 
 /// Where most is lost to uneven warps within a block: the same work spread evenly over the warps of the same
-/// launch. Otherwise tries whole waves (the same work in more or fewer blocks), clusters with which the grid takes
-/// fewer rounds, block sizes from half to twice the asked one (the same threads in other blocks, dynamic shared memory in
+/// launch. Otherwise tries whole waves (the same work in more or fewer blocks), smaller clusters of the same
+/// grid, block sizes from half to twice the asked one (the same threads in other blocks, dynamic shared memory in
 /// proportion), and, of uneven work, twice as many blocks for as long as another doubling saves 1 % of the time more; and gives
 /// the one that is done soonest by simulation; not for work that is drawn, of which another grid would be another draw. Work keeps its distribution and its total: cycles are rescaled, and the number
 /// of `last` units goes with that of all. Empty if none saves 1 % of the time or is tried: why_not_advised().

@@ -443,6 +443,21 @@ Tasks Tasks::even_within_blocks() const {
   return tasks;
 }
 
+Tasks Tasks::longest_first() const {
+  std::vector<std::pair<double, std::int64_t>> blocks;
+  for (std::int64_t block = 0; block < grid_blocks_; ++block) blocks.emplace_back(block_cycles(block), block);
+  std::ranges::stable_sort(blocks, std::ranges::greater(), [](const auto& each) { return each.first; });
+  Durations durations{.cycles = {}, .per_warp = per_warp_};
+  const int units = per_warp_ ? warps_per_block_ : 1;
+  for (const auto& [cycles, block] : blocks) {
+    for (int unit = 0; unit < units; ++unit)
+      durations.cycles.push_back(std::llround(unit_cycles(block * units + unit)));
+  }
+  Tasks tasks = *this;
+  tasks.source_ = std::make_shared<const Durations>(std::move(durations));
+  return tasks;
+}
+
 Tasks Tasks::alone() const {
   Tasks tasks = *this;
   tasks.rates_ = {};

@@ -193,6 +193,8 @@ class Tasks final : public Workload {
   Tasks even_blocks() const;
   /// The same launch if every warp took the mean of its block.
   Tasks even_within_blocks() const;
+  /// The same launch if the longest blocks began first.
+  Tasks longest_first() const;
   /// The same launch if every warp had what it needs to itself.
   Tasks alone() const;
   /// The same launch if everything took `factor` times as long.

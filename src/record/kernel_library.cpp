@@ -34,7 +34,8 @@ constexpr KernelLibrary kProducts{
     "batch more in a call, let other algorithms be timed, or change shapes, layout or data type"};
 constexpr KernelLibrary kCufft{"cuFFT", "batch more transforms in a plan (cufftPlanMany)"};
 constexpr KernelLibrary kCusparse{"cuSPARSE", "choose another algorithm or format of the call"};
-constexpr KernelLibrary kNccl{"NCCL", "send fewer and larger messages"};
+constexpr KernelLibrary kNccl{
+    .name = "NCCL", .caller_can_change = "send fewer and larger messages", .waits_for_gpus = true};
 constexpr KernelLibrary kCub{"CUB or Thrust", "handle more items in a call, or run other kernels beside it"};
 constexpr KernelLibrary kCutlass{"CUTLASS", "instantiate it with another tile, cluster or number of stages"};
 constexpr KernelLibrary kPytorch{

@@ -9,6 +9,7 @@ struct KernelLibrary {
   std::string_view name;               ///< "cuBLAS"
   std::string_view caller_can_change;  ///< after "Its caller can": a clause without a full stop
   bool is_spared = false;              ///< by what its caller can do: there is no such launch then
+  bool waits_for_gpus = false;         ///< others, for most of its time
 };
 
 /// By the first line of a table that matches. Names without parameters, as C has them, are also known by how XLA and PyTorch

@@ -64,13 +64,33 @@ TEST(ByNumbers, ClustersLeavePlacesWhereTheyFillTheWaveThatGpcsHold) {
   EXPECT_THAT(smaller.sentence, HasSubstr("the device holds 224 at once"));
   EXPECT_THAT(smaller.remedy, HasSubstr("16 blocks more, 224 in all"));
   EXPECT_THAT(the(causes(240, gpcs), Cause::tail).sentence, HasSubstr("has 16 of 224 blocks"));
-  EXPECT_THAT(the(causes(240, gpcs), Cause::tail).remedy,
-              HasSubstr("Clusters of 8 blocks instead of 16 take 1 round instead of 2: at most 50 %"));
-  const Finding of_seven_waves = the(causes(7 * 224, gpcs), Cause::clusters);
-  EXPECT_THAT(of_seven_waves.sentence, HasSubstr("take 224 of 264 places"));
-  EXPECT_THAT(of_seven_waves.remedy,
-              HasSubstr("Clusters of 2 blocks instead of 16 take 6 rounds instead of 7"));
+  // Whether 240 blocks take two rounds or more is not known by waves.
+  const Finding tail = the(causes(240, gpcs), Cause::tail);
+  EXPECT_THAT(tail.remedy, AllOf(HasSubstr("Clusters of 8 blocks instead of 16 hold all 240 at once"),
+                                 Not(HasSubstr("for the same work"))));
+  EXPECT_THAT(tail.time->sentence, HasSubstr("Not known: clusters may take more rounds than waves"));
   EXPECT_THAT(the(causes(160, {}), Cause::small_grid).sentence, HasSubstr("holds at most 256 at once"));
+  EXPECT_THAT(the(causes(240, gpcs), Cause::idle_sms).sentence, HasSubstr("16 of 132 SMs lie in GPCs"));
+}
+
+// An H200 with these GPCs, equal blocks: what its counter read.
+TEST(ByNumbers, PlacesInGpcsWithoutRoomForAClusterCostTheCounterWhatWasMeasured) {
+  const auto cause = [](int block_threads, std::int64_t dynamic, std::int64_t grid, int cluster,
+                        double achieved) {
+    LaunchFacts facts = by_numbers("9.0", 132,
+                                   {.block_threads = block_threads,
+                                    .grid_blocks = grid,
+                                    .cluster_blocks = cluster,
+                                    .dynamic_shared_bytes = dynamic},
+                                   {.registers_per_thread = 20}, achieved);
+    facts.sms_per_gpc = {18, 18, 16, 16, 16, 16, 16, 8, 2, 2, 2, 2};
+    return diagnose(facts);
+  };
+  EXPECT_NEAR(the(cause(1024, 0, 1568, 16, 96.49), Cause::clusters).points, 100 - 96.49, 0.2);
+  EXPECT_NEAR(the(cause(1024, 0, 224, 16, 96.50), Cause::clusters).points, 100 - 96.50, 0.2);
+  EXPECT_NEAR(the(cause(384, 102400, 2304, 12, 30.61), Cause::clusters).points, 37.5 - 30.61, 0.5);
+  // Clusters of 6 leave no place empty on the SMs that have one.
+  EXPECT_EQ(find(cause(384, 71680, 1116, 6, 55.32), Cause::clusters), nullptr);
 }
 
 TEST(ByNumbers, ThreeQuartersOfAWaveFillThreeQuartersAndFifteenBlocksMoreCostNothing) {

@@ -242,6 +242,19 @@ TEST_F(Fleet, HasNoVerdictOnAGpuWhoseRowsReadNothing) {
   }
 }
 
+TEST_F(Fleet, NamesAGpuThatTakesLongerAtItsClockWhereNoCyclesWereCounted) {
+  std::map<int, Fault> faults;
+  for (int gpu = 0; gpu < 6; ++gpu) {
+    faults[gpu] = [gpu](Row& row) {
+      row.sm_cycles_active_max.reset();
+      if (gpu == 2) row.time_us = 1.2 * row.time_us.value();
+    };
+  }
+  EXPECT_EQ(fleet({fleet_file(1, 6, faults)}), ExitStatus::regression);
+  EXPECT_THAT(out_,
+              HasSubstr("% more SM cycles: fewer SMs do it, or, if none were counted, a GPC is slower."));
+}
+
 TEST_F(Fleet, HasNoVerdictWhereNoMajorityAgrees) {
   EXPECT_EQ(fleet({fleet_file(1, 4, {{0, slow_clock}, {1, slow_clock}})}), ExitStatus::no_verdict);
   EXPECT_THAT(out_, HasSubstr("differ in sm_clock, and no majority says which"));
