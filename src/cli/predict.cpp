@@ -284,10 +284,9 @@ Remedy remedy_of_limit(const Finding& limit, const Configuration& now, const std
   for (const auto& [name, changes] : all) {
     const auto other = changed_by(changes, now, work, tasks);
     if (!other) {
-      is_bounded = limit.time && limit.time->share > 0;
-      if (is_bounded)
-        saved.push_back(
-            fmt::format("at most {:.0f} % with {}", 100 * std::min(left, limit.time->share), name));
+      if (!limit.time || limit.time->share <= 0) continue;
+      is_bounded = true;
+      saved.push_back(fmt::format("at most {:.0f} % with {}", 100 * std::min(left, limit.time->share), name));
       continue;
     }
     is_simulated = true;
