@@ -479,8 +479,7 @@ std::vector<std::string> what_to_do(const Question& question, const TheoryAdvice
     all.push_back(
         "Time: clusters may take more rounds than waves; `occbench predict` simulates what a change saves.");
   else if ((step != nullptr || pair) && advice.theoretical_pct > 0)
-    all.push_back(time_sentence(advice.theoretical_pct, pair ? pair->theoretical_pct : step->theoretical_pct,
-                                waves_of(question)));
+    all.push_back(time_sentence(advice.theoretical_pct, reached_pct(advice), waves_of(question)));
   const std::optional<PartialWaves> partial = partial_waves(question);
   if (partial && partial->time_saved_at_most_pct >= 100 * kLeastShare)
     all.push_back(grid_sentence(question, *partial));

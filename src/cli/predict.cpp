@@ -239,30 +239,35 @@ std::vector<NamedChanges> named_changes(const TheoryAdvice& advice) {
   return all;
 }
 
-/// A launch with other theory and the same work; empty where another block size would be another draw, or the work is not known.
-std::optional<std::pair<Configuration, Tasks>> changed_by(const std::vector<Change>& changes,
-                                                          const Configuration& now,
-                                                          const std::optional<Work>& work,
-                                                          const Tasks& tasks) {
+/// A launch with other theory and the same work.
+struct Changed {
+  Configuration configuration;
+  Tasks tasks;
+  std::optional<Work> work;  ///< that `tasks` are of; empty where a file has their durations
+};
+
+/// Empty where another block size would be another draw, or the work is not known.
+std::optional<Changed> changed_by(const std::vector<Change>& changes, const Configuration& now,
+                                  const std::optional<Work>& work, const Tasks& tasks) {
   Configuration changed = now;
   for (const Change& change : changes) changed = with(change.axis, change.to, changed);
   const int threads = changed.launch.block_threads;
-  if (threads == now.launch.block_threads) return std::pair(changed, tasks);
+  if (threads == now.launch.block_threads) return Changed{changed, tasks, work};
   if (!work || work->seed()) return std::nullopt;
   changed.launch.block_threads = now.launch.block_threads;
   const LaunchOfWork same = with_block_size(changed.launch, *work, threads);
   if (same.launch.grid_blocks > kMostGridShape.x || same.launch.grid_blocks % now.launch.cluster_blocks != 0)
     return std::nullopt;
   changed.launch = same.launch;
-  return std::pair(changed, Tasks(same.work, same.launch.grid_blocks, warps_of_block(threads)));
+  return Changed{changed, Tasks(same.work, same.launch.grid_blocks, warps_of_block(threads)), same.work};
 }
 
 /// Why nothing is saved, a clause; empty where it is not that warps share something.
-std::string_view why_no_time(const Configuration& now, const Tasks& tasks,
-                             const std::pair<Configuration, Tasks>& other, const auto& cycles_with) {
+std::string_view why_no_time(const Configuration& now, const Tasks& tasks, const Changed& other,
+                             const auto& cycles_with) {
   if (!tasks.contends()) return "";
   const double alone = cycles_with(now, tasks.alone());
-  if (1 - cycles_with(other.first, other.second.alone()) / alone < kLeastShare) return "";
+  if (1 - cycles_with(other.configuration, other.tasks.alone()) / alone < kLeastShare) return "";
   return tasks.rates().bytes > 0 ? ": warps share memory, which is busy"
                                  : ": warps share issue slots or a pipe, which are busy";
 }
@@ -270,8 +275,10 @@ std::string_view why_no_time(const Configuration& now, const Tasks& tasks,
 /// What each remedy of a limit is predicted to save. Blocks of another size do the same work, where that is known and not drawn for
 /// each: else a bound is told.
 /// @param cycles_with  of the SM that takes longest, with a configuration and work
+/// @param whole_waves_of  a Changed: the whole waves next to its grid
 Remedy remedy_of_limit(const Finding& limit, const Configuration& now, const std::optional<Work>& work,
-                       const Tasks& tasks, const auto& cycles_with, const Prediction& prediction) {
+                       const Tasks& tasks, const auto& cycles_with, const auto& whole_waves_of,
+                       const Prediction& prediction) {
   const std::vector<NamedChanges> all =
       limit.advice ? named_changes(*limit.advice) : std::vector<NamedChanges>();
   if (all.empty()) return {.sentences = limit.remedy};
@@ -279,6 +286,7 @@ Remedy remedy_of_limit(const Finding& limit, const Configuration& now, const std
   double most = 0;
   bool is_simulated = false;
   bool is_bounded = false;
+  bool is_grid_changed = false;
   std::vector<std::string> saved;
   std::string_view why;
   for (const auto& [name, changes] : all) {
@@ -290,10 +298,20 @@ Remedy remedy_of_limit(const Finding& limit, const Configuration& now, const std
       continue;
     }
     is_simulated = true;
-    const double share = 1 - cycles_with(other->first, other->second) / prediction.cycles_active_max;
+    double share = 1 - cycles_with(other->configuration, other->tasks) / prediction.cycles_active_max;
+    std::string with_grid = name;
+    for (const LaunchOfWork& whole : whole_waves_of(*other)) {
+      const Tasks same(whole.work, whole.launch.grid_blocks, warps_of_block(whole.launch.block_threads));
+      const double of_whole =
+          1 - cycles_with({whole.launch, other->configuration.usage}, same) / prediction.cycles_active_max;
+      if (of_whole < share + kLeastShare) continue;
+      share = of_whole;
+      with_grid = fmt::format("{} and {} blocks", name, grouped(whole.launch.grid_blocks));
+      is_grid_changed = true;
+    }
     most = std::max(most, share);
-    saved.push_back(share < kLeastShare ? fmt::format("nothing with {}", name)
-                                        : fmt::format("{:.0f} % with {}", 100 * share, name));
+    saved.push_back(share < kLeastShare ? fmt::format("nothing with {}", with_grid)
+                                        : fmt::format("{:.0f} % with {}", 100 * share, with_grid));
     if (why.empty()) why = why_no_time(now, tasks, *other, cycles_with);
   }
   if (!is_simulated) {
@@ -305,7 +323,7 @@ Remedy remedy_of_limit(const Finding& limit, const Configuration& now, const std
   }
   if (most < kLeastShare && !is_bounded)
     return {.sentences = fmt::format("{} It is predicted to save no time{}.", limit.remedy, why)};
-  if (all.size() == 1)
+  if (all.size() == 1 && !is_grid_changed)
     return {.saved = most,
             .sentences =
                 fmt::format("{} It is predicted to save {:.0f} % of the time.", limit.remedy, 100 * most)};
@@ -317,13 +335,17 @@ Remedy remedy_of_limit(const Finding& limit, const Configuration& now, const std
 /// the grid: another one is advised, or others were found no better. What saves more comes first.
 /// @param work         that `tasks` are of; empty where a file has their durations
 /// @param cycles_with  of the SM that takes longest, with a configuration and work
+/// @param whole_waves_of  a Changed: the whole waves next to its grid
 /// @param prediction   of the launch as it is
 /// @param other_grid   is advised: of losses nothing is said, but of uneven blocks that cost more than it saves
 std::vector<std::string> remedies_of(const std::vector<Finding>& findings, const Configuration& now,
                                      const std::optional<Work>& work, const Tasks& tasks,
-                                     const auto& cycles_with, const Prediction& prediction,
-                                     const std::optional<Advice>& other_grid) {
+                                     const auto& cycles_with, const auto& whole_waves_of,
+                                     const Prediction& prediction, const std::optional<Advice>& other_grid) {
   std::vector<Remedy> remedies;
+  const auto saves_more = [&](double share) {
+    return !other_grid || 100 * share > other_grid->time_saved_pct;
+  };
   const auto first = [&](FindingList list) {
     return std::ranges::find_if(findings, [&](const Finding& each) {
       return each.list == list && each.points >= kPointsWorthARemedy && each.cause != Cause::tail &&
@@ -331,16 +353,21 @@ std::vector<std::string> remedies_of(const std::vector<Finding>& findings, const
     });
   };
   if (const auto limit = first(FindingList::limits); limit != findings.end())
-    remedies.push_back(remedy_of_limit(*limit, now, work, tasks, cycles_with, prediction));
+    remedies.push_back(remedy_of_limit(*limit, now, work, tasks, cycles_with, whole_waves_of, prediction));
   if (const auto loss = first(FindingList::losses); loss != findings.end()) {
     const auto cycles_of = [&](const Tasks& other) { return cycles_with(now, other); };
     const Remedy remedy =
         loss->cause == Cause::uneven_blocks  ? remedy_of_uneven_blocks(*loss, tasks, cycles_of, prediction)
         : loss->cause == Cause::uneven_warps ? remedy_of_uneven_warps(*loss, tasks, cycles_of, prediction)
                                              : Remedy{.sentences = loss->remedy};
-    if (!other_grid || 100 * std::max(remedy.saved, remedy.most) > other_grid->time_saved_pct)
-      remedies.push_back(remedy);
+    if (saves_more(std::max(remedy.saved, remedy.most))) remedies.push_back(remedy);
   }
+  const auto idle = std::ranges::find(findings, Cause::idle_sms, &Finding::cause);
+  if (tasks.all_equal() && idle != findings.end() && idle->time && idle->time->share >= kLeastShare &&
+      saves_more(idle->time->share))
+    remedies.push_back({.saved = idle->time->share,
+                        .sentences = fmt::format("{} {} Time saved: {}", idle->sentence, idle->remedy,
+                                                 idle->time->sentence)});
   std::ranges::stable_sort(remedies, std::ranges::greater(), &Remedy::saved);
   return mapped(remedies, &Remedy::sentences);
 }
@@ -394,8 +421,16 @@ Answer predict_launch(const PredictOptions& options) {
     return predict(changed.launch, changed.usage, limits, chosen, work_of_it, options.chance, origin)
         .cycles_active_max;
   };
-  answer.remedies =
-      remedies_of(findings, {launch, usage}, work, tasks, cycles_with, answer.prediction, answer.advice);
+  // Uneven or contending ones would take long to simulate.
+  const auto whole_waves_of = [&](const Changed& changed) {
+    const bool is_simple = changed.work && changed.work->distribution.form == WorkForm::equal &&
+                           changed.work->rates() == Rates{};
+    return is_simple ? whole_waves({changed.configuration.launch, *changed.work}, changed.configuration.usage,
+                                   limits, profile.model.topology)
+                     : std::vector<LaunchOfWork>();
+  };
+  answer.remedies = remedies_of(findings, {launch, usage}, work, tasks, cycles_with, whole_waves_of,
+                                answer.prediction, answer.advice);
   record.compiled.reset();
   answer.row = row_of(record);
   // All of its usage that the user gives.

@@ -231,11 +231,11 @@ std::optional<Claim> tail(const Situation& situation) {
   if (of_equal) {
     const double least = std::clamp(of_equal->least, possible.least, most);
     because += fmt::format(
-        "; if blocks are equal, it costs {}of the counter {}{:.0f}, which leaves out SMs that have no block "
-        "of it",
+        "; if blocks are equal, it costs {}of the counter {}, which leaves out SMs that have no block of it",
         situation.launch.cluster_blocks > 1 ? ""
                                             : fmt::format("{:.2g} points over elapsed cycles, and ", by_grid),
-        most - least < 1 ? "" : fmt::format("{:.0f} to ", least), most);
+        most - least < 1 ? fmt::format("{:.0f}", most)
+                         : fmt::format("{:.0f} to {:.0f} in nine of ten launches", least, most));
   }
   const double points = situation.losses() ? situation.losses()->tail
                         : of_equal ? std::clamp(of_equal->points, std::min(possible.least, most), most)

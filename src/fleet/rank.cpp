@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "occupancy/text.hpp"
@@ -194,6 +194,14 @@ std::string ranking(const FleetRows& rows, const RankedFleet& ranked) {
   std::string text = "\n" + text_table(lines, "<>>>>>><");
   if (shown < ranked.gpus.size())
     text += fmt::format("... and {} more (--format json has all)\n", ranked.gpus.size() - shown);
+  std::vector<std::string_view> not_told;
+  for (std::size_t q = 0; q < kFleetQuantities.size(); ++q) {
+    if (std::ranges::none_of(ranked.gpus,
+                             [&](const ComparedGpu& gpu) { return gpu.deviations[q].has_value(); }))
+      not_told.push_back(facts_of(kFleetQuantities[q]).name);
+  }
+  if (!not_told.empty())
+    text += fmt::format("not compared, since no rows tell it: {}\n", fmt::join(not_told, ", "));
   return text;
 }
 

@@ -213,9 +213,9 @@ std::string why_it_cannot_launch(const Limits& limits, const Launch& launch, con
   }
   if (occupancy.block_limits.shared_memory == 0) {
     if (!reasons.empty()) reasons += ", and ";
-    reasons += fmt::format("a block with {} bytes of shared memory needs {}; a block may have {}",
+    reasons += fmt::format("a block asks {} bytes of shared memory; a block may have {}",
                            usage.static_shared_bytes + launch.dynamic_shared_bytes,
-                           occupancy.shared_bytes_per_block, max_shared_demand(limits));
+                           limits.max_shared_bytes_per_block);
   }
   return reasons;
 }

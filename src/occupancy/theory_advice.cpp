@@ -247,12 +247,12 @@ TheoryAdvice advise_on_theory(const Limits& limits, const Configuration& configu
     }
     if (!advice.beyond) advice.pair = best_pair(limits, configuration);
   }
-  const double by_one_pct = advice.beyond ? advice.beyond->theoretical_pct : highest_pct;
+  const double by_one_pct = steps.empty() ? advice.theoretical_pct : highest_pct * kClearlyMore;
   // Beyond 100 % nothing is to be found.
-  if (!advice.pair && by_one_pct > 0 && by_one_pct * kClearlyMore < 100)
-    advice.within_reach = best_pair_above(
-        by_one_pct * kClearlyMore, limits, configuration,
-        [&](const Change& change) { return is_within_reach(limits, change.axis, change.from, change.to); });
+  if (!advice.pair && by_one_pct < 100)
+    advice.within_reach = best_pair_above(by_one_pct, limits, configuration, [&](const Change& change) {
+      return is_within_reach(limits, change.axis, change.from, change.to);
+    });
   return advice;
 }
 
@@ -265,7 +265,9 @@ std::vector<std::string> sentences(const TheoryAdvice& advice) {
   if (advice.beyond)
     all.push_back(
         sentence(fmt::format("No small change raises {}; the smallest that does: ", now), *advice.beyond));
-  if (advice.within_reach) all.push_back("Two changes reach more: " + both(*advice.within_reach));
+  if (advice.within_reach)
+    all.push_back((advice.beyond ? "Two small changes do: " : "Two changes reach more: ") +
+                  both(*advice.within_reach));
   if (advice.pair) all.push_back(fmt::format("No single change raises {}. {}", now, both(*advice.pair)));
   if (all.empty())
     all.push_back(advice.theoretical_pct >= 100
@@ -275,10 +277,13 @@ std::vector<std::string> sentences(const TheoryAdvice& advice) {
 }
 
 double reached_pct(const TheoryAdvice& advice) {
-  if (advice.within_reach) return advice.within_reach->theoretical_pct;
-  if (!advice.highest.empty()) return advice.highest.front().theoretical_pct;
-  if (advice.beyond) return advice.beyond->theoretical_pct;
-  return advice.pair ? advice.pair->theoretical_pct : advice.theoretical_pct;
+  double reached = advice.theoretical_pct;
+  if (!advice.highest.empty()) reached = advice.highest.front().theoretical_pct;
+  if (advice.beyond) reached = advice.beyond->theoretical_pct;
+  for (const auto& pair : {advice.within_reach, advice.pair}) {
+    if (pair) reached = std::max(reached, pair->theoretical_pct);
+  }
+  return reached;
 }
 
 double most_time_saved(double theoretical_pct, double other_pct, double waves) {

@@ -86,8 +86,8 @@ struct TheoryAdvice {
   std::optional<Step> beyond;
   /// Where no single change helps.
   std::optional<PairOfChanges> pair;
-  /// Where a pair of changes within reach gives more than kClearlyMore times what the steps above do: the best such pair, as
-  /// best_pair() chooses.
+  /// Where a pair of changes within reach gives more than kClearlyMore times what `highest` does, or more than now where no step
+  /// helps: the best such pair, as best_pair() chooses.
   std::optional<PairOfChanges> within_reach;
 };
 
@@ -97,8 +97,7 @@ TheoryAdvice advise_on_theory(const Limits& limits, const Configuration& configu
 /// The advice in sentences, a change each, with what it costs.
 std::vector<std::string> sentences(const TheoryAdvice& advice);
 
-/// Occupancy with the changes that help most: those of `within_reach`, else one of `highest`, else what goes beyond the reach of a
-/// step; now where nothing helps.
+/// The highest occupancy of all that is named; now where nothing helps.
 double reached_pct(const TheoryAdvice& advice);
 
 /// Share of a launch's time below which no saving is told: less than times of the same launch vary by.

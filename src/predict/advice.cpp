@@ -73,15 +73,8 @@ std::vector<LaunchOfWork> candidates(const Launch& launch, const Usage& usage, c
                                      const Topology& topology, const Work& work) {
   std::vector<LaunchOfWork> all;
   if (work.seed()) return all;
-  const std::int64_t wave =
-      full_wave_of_clusters(theoretical_occupancy(limits, launch, usage), launch.cluster_blocks,
-                            topology.sm_count(), topology.sms_per_gpc());
-  const std::int64_t below = launch.grid_blocks / wave * wave;
-  for (const std::int64_t grid : {below, below + wave}) {
-    if (grid > 0 && grid <= kMostGridShape.x && grid != launch.grid_blocks)
-      all.push_back(with_grid(launch, work, grid));
-  }
-  for (int cluster_blocks = 1; cluster_blocks < launch.cluster_blocks; ++cluster_blocks) {
+  all = whole_waves({launch, work}, usage, limits, topology);
+  for (int cluster_blocks = launch.cluster_blocks - 1; cluster_blocks >= 1; --cluster_blocks) {
     if (launch.grid_blocks % cluster_blocks != 0) continue;
     LaunchOfWork candidate{launch, work};
     candidate.launch.cluster_blocks = cluster_blocks;
@@ -97,8 +90,12 @@ std::vector<LaunchOfWork> candidates(const Launch& launch, const Usage& usage, c
     LaunchOfWork candidate = with_block_size(launch, work, threads);
     candidate.launch.dynamic_shared_bytes = launch.dynamic_shared_bytes * threads / launch.block_threads;
     const bool is_grid = candidate.launch.grid_blocks <= kMostGridShape.x;
-    if (is_grid && theoretical_occupancy(limits, candidate.launch, usage).blocks_per_sm > 0)
-      all.push_back(candidate);
+    if (!is_grid || theoretical_occupancy(limits, candidate.launch, usage).blocks_per_sm == 0) continue;
+    all.push_back(candidate);
+    // Those of uneven or contending blocks would take long to simulate.
+    if (work.distribution.form == WorkForm::equal && work.rates() == Rates{}) {
+      for (const LaunchOfWork& whole : whole_waves(candidate, usage, limits, topology)) all.push_back(whole);
+    }
   }
   return all;
 }
@@ -149,7 +146,8 @@ std::optional<Advice> advise(const Launch& launch, const Usage& usage, const Lim
        of_warps ? std::vector{with_even_warps(launch, work)}
                 : candidates(launch, usage, limits, profile.model.topology, work)) {
     const double saved_pct = 100 * (1 - run(candidate).cycles_active_max / asked_cycles);
-    if (saved_pct < best_saved_pct) continue;
+    // Those that change less come first.
+    if (saved_pct < best_saved_pct + (best ? 100 * kLeastShare : 0)) continue;
     best = candidate;
     best_saved_pct = saved_pct;
   }
@@ -192,6 +190,21 @@ LaunchOfWork with_block_size(const Launch& launch, const Work& work, int block_t
   candidate.launch.grid_blocks =
       (launch.grid_blocks * launch.block_threads + block_threads - 1) / block_threads;
   return with_same_total(std::move(candidate), launch, work);
+}
+
+std::vector<LaunchOfWork> whole_waves(const LaunchOfWork& of, const Usage& usage, const Limits& limits,
+                                      const Topology& topology) {
+  const auto& [launch, work] = of;
+  const std::int64_t wave =
+      full_wave_of_clusters(theoretical_occupancy(limits, launch, usage), launch.cluster_blocks,
+                            topology.sm_count(), topology.sms_per_gpc());
+  const std::int64_t below = launch.grid_blocks / wave * wave;
+  std::vector<LaunchOfWork> all;
+  for (const std::int64_t grid : {below, below + wave}) {
+    if (grid > 0 && grid <= kMostGridShape.x && grid != launch.grid_blocks)
+      all.push_back(with_grid(launch, work, grid));
+  }
+  return all;
 }
 
 double total_cycles(const Work& work, const Launch& launch) {

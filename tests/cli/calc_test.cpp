@@ -257,7 +257,7 @@ TEST(Calc, AnswersOfSeveralGpusStandSideBySide) {
   EXPECT_THAT(answers, testing::ElementsAre("a100 75", "rtx-4090 100", "h200 75"));
   const Outcome text = run_command("calc --cc 8.0,8.6,9.0 --block-size 256 --dynamic-smem 100K");
   EXPECT_THAT(text.out, AllOf(ContainsRegex("8.0 +12.5 % +8 +64 +1 +shared_memory"),
-                              ContainsRegex("8.6 +0 % +0 +48 +0 +cannot launch: a block with 102400 bytes"),
+                              ContainsRegex("8.6 +0 % +0 +48 +0 +cannot launch: a block asks 102400 bytes"),
                               HasSubstr("registers assumed not to limit")));
   EXPECT_EQ(run_command("calc --limits --cc 8.0,9.0 --format csv").status, ExitStatus::done);
   for (const char* list : {"8.0,", ",8.0", "8.0,,9.0"})

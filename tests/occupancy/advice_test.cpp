@@ -257,7 +257,7 @@ Configuration drawn(const Limits& limits, std::mt19937& random) {
 TEST(TheoryAdvice, ReachesTheHighestOccupancyThatAnySingleChangeWithinReachDoes) {
   std::mt19937 random(44);
   int helped = 0;
-  for (int i = 0; i < 20'000; ++i) {
+  for (int i = 0; i < 5'000; ++i) {
     const Limits& limits = all_limits()[static_cast<std::size_t>(i) % all_limits().size()];
     const Configuration now = drawn(limits, random);
     const double now_pct = pct(limits, now);
@@ -295,7 +295,7 @@ TEST(TheoryAdvice, ReachesTheHighestOccupancyThatAnySingleChangeWithinReachDoes)
     EXPECT_LT(advice.below->theoretical_pct, highest) << place;
     EXPECT_GT(advice.below->theoretical_pct, now_pct) << place;
   }
-  EXPECT_GT(helped, 5'000);
+  EXPECT_GT(helped, 1'250);
 }
 
 /// Every axis with every value of a step, shared memory byte by byte: the smallest change of each axis is named, the
@@ -487,6 +487,17 @@ TEST(TheoryAdvice, NamesTwoChangesAlsoWhereOneResourceAloneLimits) {
   EXPECT_GE(six.within_reach->theoretical_pct * kClearlyMore, 87.5);
 }
 
+// 142 registers: 46 fewer would be the smallest single change.
+TEST(TheoryAdvice, NamesTwoSmallChangesWhereOneHasToBeLarge) {
+  const TheoryAdvice advice =
+      advise_on_theory(limits_of({8, 9}), {{.block_threads = 192}, {.registers_per_thread = 142}});
+  ASSERT_TRUE(advice.beyond);
+  EXPECT_EQ(advice.beyond->change, (Change{Axis::registers_per_thread, 142, 96}));
+  ASSERT_TRUE(advice.within_reach);
+  EXPECT_NEAR(advice.within_reach->theoretical_pct, 33.33, 0.01);
+  EXPECT_THAT(sentences(advice).back(), HasSubstr("Two small changes do: "));
+}
+
 /// Each pair of changes within reach, and the occupancy that it gives. Of shared memory the least, or every 61st byte.
 void for_each_pair(const Limits& limits, const Configuration& now, bool every_size, const auto& with_pair) {
   const auto changes = [&](Axis axis) {
@@ -515,25 +526,25 @@ TEST(TheoryAdvice, NamesTheCheapestOfTheTwoChangesWithinReachThatReachMost) {
     const Configuration now = drawn(limits, random);
     const TheoryAdvice advice = advise_on_theory(limits, now);
     ++met;
-    const double by_one = std::max(advice.beyond ? advice.beyond->theoretical_pct : advice.theoretical_pct,
-                                   advice.highest.empty() ? 0 : advice.highest[0].theoretical_pct);
-    double highest = by_one;
+    const double above =
+        advice.highest.empty() ? advice.theoretical_pct : advice.highest[0].theoretical_pct * kClearlyMore;
+    double highest = above;
     for_each_pair(limits, now, false, [&](const Change&, const Change&, double reached) {
       highest = std::max(highest, reached);
     });
     const auto& pair = advice.within_reach ? advice.within_reach : advice.pair;
-    EXPECT_LE(highest, (pair ? pair->theoretical_pct : by_one) * kClearlyMore);
+    EXPECT_LE(highest, (pair ? pair->theoretical_pct * kClearlyMore : above));
     if (!advice.within_reach) continue;
     ++named;
     const auto& [first, second, blocks, reached_now] = *advice.within_reach;
     double least = 2;
     for_each_pair(limits, now, true, [&](const Change& one, const Change& other, double reached) {
-      if (reached > by_one * kClearlyMore && reached * kClearlyMore >= highest)
+      if (reached > above && reached * kClearlyMore >= highest)
         least = std::min(least, cost_of(one) + cost_of(other));
     });
     EXPECT_LE(cost_of(first) + cost_of(second), least);
     EXPECT_EQ(pct(limits, with(second.axis, second.to, with(first.axis, first.to, now))), reached_now);
-    EXPECT_GT(reached_now, by_one * kClearlyMore);
+    EXPECT_GT(reached_now, above);
     for (const Change& change : {first, second}) {
       EXPECT_TRUE(change.axis == Axis::shared_bytes_per_block
                       ? change.to < change.from && 2 * change.to >= change.from
