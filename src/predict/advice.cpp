@@ -198,8 +198,10 @@ std::vector<LaunchOfWork> whole_waves(const LaunchOfWork& of, const Usage& usage
   const std::int64_t wave =
       full_wave_of_clusters(theoretical_occupancy(limits, launch, usage), launch.cluster_blocks,
                             topology.sm_count(), topology.sms_per_gpc());
-  const std::int64_t below = launch.grid_blocks / wave * wave;
   std::vector<LaunchOfWork> all;
+  // Of so many waves the last takes less than is told.
+  if (kLeastShare * static_cast<double>(launch.grid_blocks) > static_cast<double>(wave)) return all;
+  const std::int64_t below = launch.grid_blocks / wave * wave;
   for (const std::int64_t grid : {below, below + wave}) {
     if (grid > 0 && grid <= kMostGridShape.x && grid != launch.grid_blocks)
       all.push_back(with_grid(launch, work, grid));

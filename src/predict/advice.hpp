@@ -31,7 +31,8 @@ struct LaunchOfWork {
 /// The same threads in blocks of `block_threads`, dynamic shared memory as it is: work keeps its distribution and its total.
 LaunchOfWork with_block_size(const Launch& launch, const Work& work, int block_threads);
 
-/// The same work in the whole waves of blocks next to its grid, fewer and as many rounds.
+/// The same work in the whole waves of blocks next to its grid, fewer and as many rounds; empty where a wave takes less than
+/// kLeastShare of the time.
 std::vector<LaunchOfWork> whole_waves(const LaunchOfWork& of, const Usage& usage, const Limits& limits,
                                       const Topology& topology);
 
