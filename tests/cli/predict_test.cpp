@@ -313,6 +313,10 @@ TEST(Predict, SaysWhatARemedyOfTheLimitSavesAndWhatToDoAboutTheLargestLoss) {
   EXPECT_THAT(printed(pair + "equal:200000"),
               AllOf(HasSubstr("Two changes reach more: 640 threads"), HasSubstr("40 % with both changes")));
   EXPECT_THAT(printed(pair + "uniform:200000:0.5:1.5:seed=1"), HasSubstr("Time saved: At most 40 % of it"));
+  // Issue slots of which a few are used keep no more warps from helping: 2,112 blocks are four rounds of 528, and of 660 as well.
+  EXPECT_THAT(printed("predict --gpu h100-sxm5-80gb --block-size 256 --grid 2112 --registers 64 --work "
+                      "equal:80000:issue=200"),
+              ContainsRegex("Predicted to save: (19|20) % with 48 registers.* and 1,980 blocks"));
   // Eight whole waves instead of eleven.
   EXPECT_THAT(printed(launch), HasSubstr("It is predicted to save 27 % of the time."));
   EXPECT_THAT(printed("predict --gpu h100-sxm5-80gb --block-size 256 --grid 1900 --registers 40 --work "
