@@ -153,8 +153,6 @@ constexpr double kPointsWorthARemedy = 1;
 
 /// Of a launch's time, from which on its longest block has to be divided for the launch to take much less.
 constexpr double kMostOfLaunch = 0.5;
-/// Of one simulation of a changed launch, up to which whole waves of it are tried.
-constexpr double kMostRefitMicroseconds = 50'000;
 /// From which on nothing else helps much.
 constexpr double kAlmostAllOfLaunch = 0.9;
 
@@ -423,10 +421,9 @@ Answer predict_launch(const PredictOptions& options) {
     return predict(changed.launch, changed.usage, limits, chosen, work_of_it, options.chance, origin)
         .cycles_active_max;
   };
-  // Others would take long to simulate.
   const auto whole_waves_of = [&](const Changed& changed) {
     const bool is_quick = changed.work && changed.work->distribution.form == WorkForm::equal &&
-                          simulation_microseconds(limits, changed.tasks) <= kMostRefitMicroseconds;
+                          simulation_microseconds(limits, changed.tasks) <= kMostTriedMicroseconds;
     return is_quick ? whole_waves({changed.configuration.launch, *changed.work}, changed.configuration.usage,
                                   limits, profile.model.topology)
                     : std::vector<LaunchOfWork>();

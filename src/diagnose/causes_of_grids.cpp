@@ -162,8 +162,10 @@ std::optional<bool> waits_for_dispatcher(const Situation& situation) {
 }
 
 std::optional<Claim> small_grid(const Situation& situation) {
-  if (!situation.is_partial_wave() || lost_to_clusters(situation) > 0) return std::nullopt;
   const std::int64_t blocks = situation.launch.grid_blocks;
+  // A full wave leaves nothing to a larger grid.
+  if (!situation.is_partial_wave() || blocks == situation.wave || lost_to_clusters(situation) > 0)
+    return std::nullopt;
   return Claim{
       .points = lost_to_partial_wave(situation),
       .part = Part::blocks,

@@ -18,8 +18,6 @@ namespace {
 
 /// Of equal blocks most waves are skipped; of uneven ones each is simulated, for each candidate.
 constexpr std::int64_t kMostUnevenBlocks = 1 << 16;
-/// Of one run of a candidate with more blocks.
-constexpr double kMostMicroseconds = 50'000;
 /// Runs of each candidate, of which the middle one counts. Work that contends hardly depends on chance.
 constexpr std::uint64_t kTries = 3;
 constexpr std::uint64_t kTriesWhereWarpsContend = 1;
@@ -156,7 +154,7 @@ std::optional<Advice> advise(const Launch& launch, const Usage& usage, const Lim
   double divided_saved_pct = 0;
   for (std::int64_t grid = 2 * launch.grid_blocks; can_divide && grid <= kMostUnevenBlocks; grid *= 2) {
     const LaunchOfWork candidate = with_grid(launch, work, grid);
-    if (simulation_microseconds(limits, tasks_of(candidate)) > kMostMicroseconds) break;
+    if (simulation_microseconds(limits, tasks_of(candidate)) > kMostTriedMicroseconds) break;
     const double saved_pct = 100 * (1 - run(candidate).cycles_active_max / asked_cycles);
     if (saved_pct < divided_saved_pct + 100 * kLeastShare) break;
     divided_saved_pct = saved_pct;

@@ -31,6 +31,9 @@ struct LaunchOfWork {
 /// The same threads in blocks of `block_threads`, dynamic shared memory as it is: work keeps its distribution and its total.
 LaunchOfWork with_block_size(const Launch& launch, const Work& work, int block_threads);
 
+/// What one simulation of a launch that is only tried may take, by simulation_microseconds(): a choice.
+inline constexpr double kMostTriedMicroseconds = 50'000;
+
 /// The same work in the whole waves of blocks next to its grid, fewer and as many rounds; empty where a wave takes less than
 /// kLeastShare of the time.
 std::vector<LaunchOfWork> whole_waves(const LaunchOfWork& of, const Usage& usage, const Limits& limits,
@@ -43,9 +46,10 @@ std::string why_not_advised(const Launch& launch, const Work& work);
 /// Where most is lost to uneven warps within a block: the same work spread evenly over the warps of the same
 /// launch. Otherwise tries whole waves (the same work in more or fewer blocks), smaller clusters of the same
 /// grid, block sizes from half to twice the asked one (the same threads in other blocks, dynamic shared memory in
-/// proportion), of equal ones their whole waves too, and, of uneven work, twice as many blocks for as long as another doubling saves 1 % of the time more; and gives
-/// the one that is done soonest by simulation; not for work that is drawn, of which another grid would be another draw. Work keeps its distribution and its total: cycles are rescaled, and the number
-/// of `last` units goes with that of all. Empty if none saves 1 % of the time or is tried: why_not_advised().
+/// proportion), of equal ones their whole waves too, and, of uneven work, twice as many blocks for as long as another
+/// doubling saves 1 % of the time more. Gives the one that is done soonest by simulation, of those that save about as much the
+/// one that changes less. Work that is drawn is left out: another grid would be another draw. Work keeps its distribution and
+/// its total: cycles are rescaled, and the number of `last` units goes with that of all. Empty if none saves 1 % of the time or is tried: why_not_advised().
 /// @param prediction  what predict() says of the asked launch
 /// @param origin      of the work, as predict() has it
 /// @throws InputError as predict() does.

@@ -318,6 +318,15 @@ TEST(Cubin, IsRefusedWhereItIsNoneOrIsCutOff) {
   }
 }
 
+TEST(DeviceCode, OfOneKernelAndABlockSizeSaysAllThatCalcDoes) {
+  const std::vector<DeviceKernel> kernels = recorded();
+  BinaryQuestion question;
+  question.block_threads = 96;
+  EXPECT_THAT(answer_binary(std::span(kernels).first(1), question, AnswerFormat::table),
+              HasSubstr("what to do"));
+  EXPECT_THAT(answer_binary(kernels, question, AnswerFormat::table), testing::Not(HasSubstr("what to do")));
+}
+
 TEST(DeviceCode, OfSourcePtxAndEmptyFilesSaysWhatToDo) {
   const TemporaryFolder folder;
   for (const char* const name : {"kernel.cu", "kernel.ptx"}) {

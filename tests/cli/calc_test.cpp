@@ -550,6 +550,22 @@ TEST(CalcBatch, RanksTwentyConfigurationsAndMarksTheBest) {
               AllOf(HasSubstr(assumed), Not(HasSubstr("lanes"))));
 }
 
+TEST(CalcBatch, RanksEachComputeCapabilityByItselfAndSaysWhatCannotLaunch) {
+  const TemporaryFile file(
+      "case,compute_capability,block_threads,registers_per_thread,dynamic_shared_bytes\na,8.9,512,32,0\n"
+      "b,9.0,512,32,0\nc,8.9,512,48,0\nd,8.9,512,32,110000\n");
+  const CsvTable table =
+      parse_csv(printed({"calc", "--batch", file.name(), "--rank", "--format", "csv"}), "ranked");
+  std::map<std::string, std::string> ranks;
+  for (std::size_t row = 0; row < table.rows.size(); ++row)
+    ranks[std::string(table_cell(table, row, "case"))] = table_cell(table, row, "rank");
+  EXPECT_EQ(ranks, (std::map<std::string, std::string>{{"a", "1"}, {"b", "1"}, {"c", "2"}, {"d", "3"}}));
+  EXPECT_THAT(
+      printed({"calc", "--batch", file.name(), "--rank"}),
+      AllOf(HasSubstr("Rows of each compute capability are ranked by themselves."),
+            HasSubstr("cannot launch: a block asks 110000 bytes of shared memory; a block may have 101376")));
+}
+
 TEST(CalcBatch, SaysOfBlocksWhoseLastWarpIsNearlyEmptyThatWarpsAreCounted) {
   const TemporaryFile file(
       "compute_capability,block_threads,registers_per_thread\n9.0,2000,32\n9.0,33,32\n9.0,250,32\n");

@@ -241,6 +241,21 @@ TEST_F(PredictFromFile, SaysWhatTheLongestBlockTakesOfALaunchAndWhatEqualBlocksW
                                                 HasSubstr("It is predicted to save no time.")));
 }
 
+TEST_F(PredictFromFile, SaysWhatTheLongestBlocksFirstAndEqualSharesWouldSave) {
+  // Three waves of blocks of eight warps, of which one takes four times as long; the last 132 blocks 1.6 times as long. Equal shares are
+  // 11 eighths instead of 4, and without the long blocks at the end 14.4 units are 12.
+  std::string lines;
+  for (int block = 0; block < 3168; ++block) {
+    for (int warp = 0; warp < 8; ++warp)
+      lines += fmt::format("{}\n", (block < 3036 ? 20'000 : 32'000) * (warp < 7 ? 1 : 4));
+  }
+  EXPECT_THAT(
+      printed("predict --gpu h200 --block-size 256 --registers 32 --grid 3168 --per-warp --durations " +
+              file(lines)),
+      HasSubstr("Equal shares for the warps of each block are predicted to save 65 %. The longest blocks "
+                "first are predicted to save 17 %."));
+}
+
 TEST(Predict, TellsOfTheRemedyFirstThatSavesMore) {
   // Another grid is advised, and saves less than either.
   const std::string said = printed(

@@ -91,6 +91,8 @@ TEST(ByNumbers, PlacesInGpcsWithoutRoomForAClusterCostTheCounterWhatWasMeasured)
   EXPECT_NEAR(the(cause(384, 102400, 2304, 12, 30.61), Cause::clusters).points, 37.5 - 30.61, 0.5);
   // Clusters of 6 leave no place empty on the SMs that have one.
   EXPECT_EQ(find(cause(384, 71680, 1116, 6, 55.32), Cause::clusters), nullptr);
+  EXPECT_EQ(find(cause(384, 71680, 372, 6, 53), Cause::clusters), nullptr);
+  EXPECT_EQ(find(cause(384, 71680, 372, 6, 53), Cause::small_grid), nullptr) << "a full wave of clusters";
 }
 
 TEST(ByNumbers, ThreeQuartersOfAWaveFillThreeQuartersAndFifteenBlocksMoreCostNothing) {
@@ -476,6 +478,27 @@ TEST(TimeSaved, OfAPartialWaveIsWhatWholeWavesOfTheSameWorkTakeLess) {
   facts.library = library_of("ampere_sgemm_128x64_tn");
   ASSERT_NE(facts.library, nullptr);
   EXPECT_NEAR(saved_by(facts, Cause::tail).share, 1 - 1.25 / 2, 0.001);
+}
+
+TEST(TimeSaved, OfAKernelThatWaitsForOtherGpusIsNotKnown) {
+  LaunchFacts facts =
+      by_numbers("8.0", 108, {.block_threads = 544, .grid_blocks = 16}, {.registers_per_thread = 96}, 26);
+  facts.library = library_of("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)");
+  ASSERT_NE(facts.library, nullptr);
+  EXPECT_EQ(saved_by(facts, Cause::idle_sms).share, 0);
+  EXPECT_THAT(saved_by(facts, Cause::idle_sms).sentence, HasSubstr("Not known: it waits for other GPUs"));
+}
+
+TEST(TimeSaved, OfSmsThatAPredictionLeavesIdleIsTold) {
+  LaunchFacts facts =
+      by_numbers("8.0", 108, {.block_threads = 1024, .grid_blocks = 300}, {.registers_per_thread = 40}, 0);
+  facts.readings.counters.achieved_pct.reset();
+  Prediction& prediction = facts.prediction.emplace();
+  prediction.theoretical_pct = 50;
+  prediction.predicted_pct = 50;
+  prediction.predicted_elapsed_pct = 46.3;
+  EXPECT_NEAR(saved_by(facts, Cause::idle_sms).share, 1 - 46.3 / 50, 0.001);
+  EXPECT_EQ(the(diagnose(facts), Cause::idle_sms).confidence, Confidence::simulated);
 }
 
 TEST(TimeSaved, OfAPartialWaveIsNoMoreWhereMoreIsLostToSomethingElse) {

@@ -73,6 +73,11 @@ TEST_F(RunCases, ACaseIsTracedTwiceAndOnlyWhereItsPlacementIsOfInterest) {
   EXPECT_THAT(read_rows(csv()).at(1).note, HasSubstr("not predicted"));
 }
 
+TEST_F(RunCases, AReportThatCannotBeWrittenIsRefusedBeforeACaseIsMeasured) {
+  EXPECT_THROW(run(experiment_of({64}), {"--benchmark_out=/dev/full"}), InputError);
+  EXPECT_EQ(instruments_.launches, 0);
+}
+
 TEST_F(RunCases, GoogleBenchmarksJsonCarriesTheRowsNumbers) {
   const fs::path json = folder_ / "out.json";
   run(experiment_of({768}), {"--benchmark_out=" + json.string()});
