@@ -175,8 +175,12 @@ std::string as_table(std::span<const Json> rows) {
       idle = fmt::format("\nOccupancy counts warps: with {} threads {}.\n", threads, lanes);
   }
   return text_table(lines, align) + why_not_launched(rows) + idle +
+         (ranked ? "\nRanked by theoretical occupancy alone: `occbench predict --batch FILE` predicts what a "
+                   "grid "
+                   "achieves, `occbench sweep` measures what is fastest.\n"
+                 : "") +
          (ranked && has_several_capabilities(rows)
-              ? "\nRows of each compute capability are ranked by themselves.\n"
+              ? "Rows of each compute capability are ranked by themselves.\n"
               : "") +
          (assumed ? fmt::format("\n{} where none are given\n", kRegistersAssumed) : "");
 }

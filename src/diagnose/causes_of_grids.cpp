@@ -144,6 +144,13 @@ std::string_view pace_of(const Situation& situation) {
   return situation.facts.limits->compute_capability == kMeasuredPace ? "" : " at the pace of an H100";
 }
 
+std::optional<TimeSaved> not_known_of_active_time(const Situation& situation) {
+  if (situation.least_share_of_active_time()) return std::nullopt;
+  return TimeSaved{0,
+                   "Not known: read occupancy over elapsed cycles, or both sm__cycles_active.avg and the "
+                   "time, which tell how long SMs had no block."};
+}
+
 }  // namespace
 
 std::optional<bool> waits_for_dispatcher(const Situation& situation) {
@@ -306,7 +313,8 @@ std::optional<Claim> uneven_blocks(const Situation& situation) {
                 "The longest blocks begin first already."
               : "Divide the same work among more and shorter blocks, begin the longest blocks first, or let "
                 "blocks take pieces from a queue.",
-      .time_ratio = time_with_more_blocks};
+      .time_ratio = time_with_more_blocks,
+      .time = not_known_of_active_time(situation)};
 }
 
 std::optional<Claim> uneven_warps(const Situation& situation) {

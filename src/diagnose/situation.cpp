@@ -114,6 +114,14 @@ double Situation::share_of_active_time() const {
   return blocks > 0 && blocks < facts.sm_count ? blocks / facts.sm_count : 1;
 }
 
+std::optional<double> Situation::least_share_of_active_time() const {
+  const Real& cycles = counters().sm_cycles_active_avg;
+  if (facts.readings.achieved_elapsed_pct || !achieved_pct || launch.grid_blocks < facts.sm_count)
+    return share_of_active_time();
+  if (cycles && facts.most_cycles_active) return std::min(1.0, *cycles / *facts.most_cycles_active);
+  return std::nullopt;
+}
+
 double Situation::blocks_of_busy_sm() const {
   return static_cast<double>(launch.grid_blocks) /
          static_cast<double>(std::min<std::int64_t>(launch.grid_blocks, facts.sm_count));
@@ -152,7 +160,7 @@ MeasuredParts measured_parts(double theoretical_pct, double achieved_pct, double
 }
 
 double time_with_more_blocks(const Claim& claim, const Situation& situation) {
-  return situation.share_of_active_time() * time_with_more_warps(claim, situation);
+  return situation.least_share_of_active_time().value_or(1) * time_with_more_warps(claim, situation);
 }
 
 double time_with_more_warps(const Claim& claim, const Situation& situation) {

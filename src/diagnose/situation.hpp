@@ -141,6 +141,9 @@ struct Situation {
   }
   /// Of the time until the last SM ends, the share in which SMs are active, mean over all.
   double share_of_active_time() const;
+  /// No more than that, also where nothing was read over elapsed cycles: by active cycles and the launch's time at the highest clock.
+  /// Empty where these are not known either.
+  std::optional<double> least_share_of_active_time() const;
   /// Blocks on an SM that has any, mean, where the grid has fewer than a wave.
   double blocks_of_busy_sm() const;
   /// Occupancy of such a grid, percent.
@@ -190,7 +193,7 @@ struct Claim {
   bool comes_first = false;         ///< before larger losses
 };
 
-/// `time_ratio` where the remedy fills places without a block.
+/// `time_ratio` where the remedy fills places without a block, also of SMs that have none left.
 double time_with_more_blocks(const Claim& claim, const Situation& situation);
 /// Likewise where it keeps the warps of resident blocks.
 double time_with_more_warps(const Claim& claim, const Situation& situation);

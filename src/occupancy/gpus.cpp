@@ -323,8 +323,9 @@ std::vector<const Gpu*> gpus_of(std::string_view name) {
 }
 
 std::string which_of(std::string_view name, std::span<const Gpu* const> gpus) {
-  const auto choices =
-      mapped(gpus, [](const Gpu* gpu) { return fmt::format("{} ({} SMs)", gpu->name, gpu->sm_count); });
+  const auto choices = mapped(gpus, [](const Gpu* gpu) {
+    return fmt::format("{} ({} SMs, {:.0f} GB/s)", gpu->name, gpu->sm_count, gpu->bandwidth_gb_s);
+  });
   return fmt::format("'{}' may be {}: name one of them", name, fmt::join(choices, ", "));
 }
 

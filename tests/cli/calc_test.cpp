@@ -543,6 +543,7 @@ TEST(CalcBatch, RanksTwentyConfigurationsAndMarksTheBest) {
   std::size_t best = 0;
   for (std::size_t at = 0; (at = shown.out.find("◀ best", at)) != std::string::npos; ++at) ++best;
   EXPECT_EQ(best, 4u);
+  EXPECT_THAT(shown.out, HasSubstr("Ranked by theoretical occupancy alone: `occbench predict --batch FILE`"));
   const std::string assumed = "registers assumed not to limit where none are given";
   EXPECT_THAT(shown.out, Not(HasSubstr(assumed)));
   const TemporaryFile without("compute_capability,block_threads\n9.0,64\n9.0,512\n");

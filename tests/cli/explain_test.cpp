@@ -163,6 +163,18 @@ TEST(ExplainNumbers, ShortBlocksAreNotCalledUneven) {
                                               HasSubstr("on the 132 SMs of NVIDIA H100")));
 }
 
+TEST(ExplainNumbers, UnevenBlocksAreBoundedByTheTimeInWhichOtherSmsHaveNone) {
+  // As `predict` has lognormal:80000:1.2:seed=7 on an H200: 34 % of the time an SM is active, mean, and 87.5 % of theory is reached then.
+  const std::string launch =
+      "explain --gpu h200 --block-size 256 --grid 2112 --registers 20 --achieved 87.5114 "
+      "--resident-blocks 7.0019";
+  const std::string cycles = " --sm-cycles-active-avg 1236203.5";
+  EXPECT_THAT(printed(launch + cycles + " --time-us 1825.504"), HasSubstr("At most 1.28 of 1.83 ms"));
+  for (const std::string& known : {std::string(), cycles, std::string(" --time-us 1825.504")})
+    EXPECT_THAT(printed(launch + known),
+                HasSubstr("Time saved: Not known: read occupancy over elapsed cycles"));
+}
+
 TEST(ExplainNumbers, ShortBlocksAreCalledUnevenWhereTheTimeIsFarLongerThanTheMeanSmIsActive) {
   // `predict` of lognormal:1600:1.6:seed=3 has these: 47 points uneven_blocks, 7 overhead; 237,600 cycles are 120 us.
   const std::string launch =

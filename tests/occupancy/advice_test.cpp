@@ -611,7 +611,7 @@ TEST(Gpus, AreFoundHoweverTheirNameIsTyped) {
   EXPECT_EQ(gpu_of("RTX 4090").name, "rtx-4090");
   EXPECT_EQ(gpu_of("H100 SXM").name, "h100-sxm5-80gb");
   EXPECT_EQ(gpu_of("l4").name, "l4");
-  EXPECT_THAT(why_not("rtx3080"), HasSubstr("'rtx3080' may be rtx-3080-10gb (68 SMs), rtx-3080-"));
+  EXPECT_THAT(why_not("rtx3080"), HasSubstr("'rtx3080' may be rtx-3080-10gb (68 SMs, 760 GB/s), rtx-3080-"));
   EXPECT_EQ(gpu_of("jetson agx orin 64gb").name, "jetson-agx-orin-64gb");
 }
 
@@ -627,7 +627,9 @@ TEST(Gpus, ThatShareWordsOfTheirNamesAreAllNamed) {
   EXPECT_EQ(keys_of("titan"), "gtx-titan gtx-titan-x titan-x-pascal titan-xp titan-v titan-rtx");
   EXPECT_EQ(keys_of("titan x"), "gtx-titan-x titan-x-pascal");
   for (const char* name : {"gtx-1060", "1060", "GeForce GTX 1060"})
-    EXPECT_THAT(why_not(name), HasSubstr("may be gtx-1060-3gb (9 SMs), gtx-1060-6gb (10 SMs)")) << name;
+    EXPECT_THAT(why_not(name),
+                HasSubstr("may be gtx-1060-3gb (9 SMs, 192 GB/s), gtx-1060-6gb (10 SMs, 192 GB/s)"))
+        << name;
   EXPECT_EQ(keys_of("jetson orin"),
             "jetson-orin-nano-8gb jetson-orin-nx-16gb jetson-agx-orin-32gb jetson-agx-orin-64gb");
   EXPECT_EQ(keys_of("1080"), "gtx-1080") << "and not the Ti, whose name goes on";
@@ -704,8 +706,8 @@ TEST(Gpus, AreNotFoundByANameThatTheTableLacksOrThatSeveralShare) {
 
 TEST(Gpus, ThatTheTableLacksAreRefusedWithTheNearestNames) {
   EXPECT_THAT(why_not("rtx-4091"), AllOf(HasSubstr("'rtx-4091'"), HasSubstr("nearest are rtx-4090, ")));
-  EXPECT_THAT(why_not("a100"), AllOf(HasSubstr("a100-pcie-40gb (108 SMs)"),
-                                     HasSubstr("a100-sxm4-80gb (108 SMs): name one of them")));
+  EXPECT_THAT(why_not("a100"), AllOf(HasSubstr("a100-pcie-40gb (108 SMs, 1555 GB/s)"),
+                                     HasSubstr("a100-sxm4-80gb (108 SMs, 2039 GB/s): name one of them")));
   EXPECT_THAT(why_not("Tesla V100"), AllOf(HasSubstr("v100-sxm2-32gb"), Not(HasSubstr("t4"))));
   EXPECT_THAT(why_not(""), HasSubstr("nearest are"));
   EXPECT_THAT(why_not("rtx"), HasSubstr("nearest are"));
