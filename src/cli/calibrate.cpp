@@ -1,4 +1,4 @@
-#include "cli/calibrate.hpp"
+#include "record/calibrate.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -15,9 +15,9 @@
 #include "occupancy/text.hpp"
 #include "orchestrate/run.hpp"
 #include "orchestrate/waiting.hpp"
+#include "predict/device_profile.hpp"
 #include "predict/parallel.hpp"
 #include "predict/profile_choice.hpp"
-#include "record/calibrate.hpp"
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
 #include "record/replay.hpp"

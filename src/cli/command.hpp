@@ -21,6 +21,8 @@
 
 namespace occbench {
 
+struct DeviceProfile;
+
 /// What a subcommand does once its options are parsed. @throws InputError for wrong input: status 64.
 using Action = std::function<ExitStatus(Console&)>;
 
@@ -58,6 +60,12 @@ Action declare_run(CLI::App& parser);
 Action declare_sweep(CLI::App& parser);
 Action declare_trace(CLI::App& parser, std::vector<std::string> words);
 Action declare_validate(CLI::App& parser);
+
+/// Writes a profile to a file, "-" = standard output, empty = the file of its GPU in user_profiles(). Where
+/// that fails it goes to standard output, so that it is not lost. @returns the file
+/// @throws InputError if the file cannot be written
+std::filesystem::path keep_profile(const DeviceProfile& profile, const std::filesystem::path& out,
+                                   Console& console);
 
 // Every option is declared by one of these or takes one text: values are decimal, whole where the number is, in range and
 // never empty, and what follows an option's value is not another value of it, unless its help says VALUE ...

@@ -16,10 +16,10 @@
 #include "cli/command.hpp"
 #include "cli/gpu_option.hpp"
 #include "diagnose/diagnose.hpp"
+#include "diagnose/remedies.hpp"
 #include "files/input.hpp"
 #include "occupancy/gpus.hpp"
 #include "occupancy/occupancy.hpp"
-#include "occupancy/warps.hpp"
 #include "orchestrate/waiting.hpp"
 #include "predict/advice.hpp"
 #include "predict/inferred_work.hpp"
@@ -148,230 +148,6 @@ std::string blocks_json(const PredictOptions& options) {
       -1);
 }
 
-/// Points of a finding below which nothing is to be done about it: a choice.
-constexpr double kPointsWorthARemedy = 1;
-
-/// Of a launch's time, from which on its longest block has to be divided for the launch to take much less.
-constexpr double kMostOfLaunch = 0.5;
-/// From which on nothing else helps much.
-constexpr double kAlmostAllOfLaunch = 0.9;
-
-/// What to do, and the share of the launch's time that it is predicted to save; 0 where it is not known.
-struct Remedy {
-  double saved = 0;
-  double most = 0;  ///< that it could save, where that is more
-  std::string sentences;
-};
-
-/// Of a launch's time.
-double share_of_longest_block(const Tasks& tasks, const Prediction& prediction) {
-  return std::min(1.0, tasks.longest_block_cycles() / prediction.cycles_active_max);
-}
-
-/// What other shares or another order of the same work are simulated to save.
-struct WhatIf {
-  double saved = 0;
-  std::string sentence;  ///< with a space before; empty where it is too little
-};
-
-WhatIf what_if(const Tasks& other, std::string_view how, const auto& cycles_of, const Prediction& now) {
-  const double saved = 1 - cycles_of(other) / now.cycles_active_max;
-  if (saved < kLeastShare) return {};
-  return {saved, fmt::format(" {} predicted to save {:.0f} %.", how, 100 * saved)};
-}
-
-WhatIf with_longest_first(const Tasks& tasks, const auto& cycles_of, const Prediction& now) {
-  if (tasks.all_equal() || tasks.is_longest_first()) return {};
-  return what_if(tasks.longest_first(), "The longest blocks first are", cycles_of, now);
-}
-
-/// What the longest block takes of the launch, what the same launch of equal blocks, each as long as the mean, is simulated to save,
-/// and what is saved by blocks that fill every place until all end. Dividing blocks costs overheads that are in neither: they are
-/// bounds. Where warps contend a block takes longer than alone.
-/// @param cycles_of  of the SM that takes longest, with other work in the same launch
-Remedy remedy_of_uneven_blocks(const Finding& loss, const Tasks& tasks, const auto& cycles_of,
-                               const Prediction& now) {
-  const double saved = std::max(0.0, 1 - cycles_of(tasks.even_blocks()) / now.cycles_active_max);
-  const double most = std::max(saved, 1 - now.predicted_elapsed_pct / now.theoretical_pct);
-  if (most < kLeastShare) return {.sentences = loss.remedy};
-  const double share = share_of_longest_block(tasks, now);
-  return {.saved = saved,
-          .most = most,
-          .sentences = fmt::format(
-              "The longest block takes {}{:.0f} % of the launch{} Equal blocks of the same work take up to "
-              "{:.0f} % "
-              "less in this grid, and blocks that fill all places to the end at most {:.0f} %. {}",
-              tasks.contends() ? "at least " : "", 100 * share, share < kMostOfLaunch ? "." : ": divide it.",
-              100 * saved, 100 * most,
-              share < kAlmostAllOfLaunch
-                  ? loss.remedy + with_longest_first(tasks, cycles_of, now).sentence
-                  : fmt::format("Another order saves {:.0f} % at most.", 100 * (1 - share)))};
-}
-
-Remedy remedy_of_uneven_warps(const Finding& loss, const Tasks& tasks, const auto& cycles_of,
-                              const Prediction& now) {
-  const WhatIf equal =
-      what_if(tasks.even_within_blocks(), "Equal shares for the warps of each block are", cycles_of, now);
-  const WhatIf order = with_longest_first(tasks, cycles_of, now);
-  return {.saved = std::max(equal.saved, order.saved),
-          .sentences = loss.remedy + equal.sentence + order.sentence};
-}
-
-/// One of the remedies of a limit: a change, or two.
-struct NamedChanges {
-  std::string name;
-  std::vector<Change> changes;
-};
-
-/// In the order of sentences(). @pre there is one
-std::vector<NamedChanges> named_changes(const TheoryAdvice& advice) {
-  std::vector<NamedChanges> all;
-  const auto add = [&](const std::optional<Step>& step) {
-    if (step) all.push_back({to_string(step->change), {step->change}});
-  };
-  for (const Step& step : advice.highest) add(step);
-  add(advice.below);
-  add(advice.carveout);
-  add(advice.beyond);
-  for (const auto& pair : {advice.within_reach, advice.pair}) {
-    if (pair) all.push_back({"both changes", {pair->first, pair->second}});
-  }
-  return all;
-}
-
-/// A launch with other theory and the same work.
-struct Changed {
-  Configuration configuration;
-  Tasks tasks;
-  std::optional<Work> work;  ///< that `tasks` are of; empty where a file has their durations
-};
-
-/// Empty where another block size would be another draw, or the work is not known.
-std::optional<Changed> changed_by(const std::vector<Change>& changes, const Configuration& now,
-                                  const std::optional<Work>& work, const Tasks& tasks) {
-  Configuration changed = now;
-  for (const Change& change : changes) changed = with(change.axis, change.to, changed);
-  const int threads = changed.launch.block_threads;
-  if (threads == now.launch.block_threads) return Changed{changed, tasks, work};
-  if (!work || work->seed()) return std::nullopt;
-  changed.launch.block_threads = now.launch.block_threads;
-  const LaunchOfWork same = with_block_size(changed.launch, *work, threads);
-  if (same.launch.grid_blocks > kMostGridShape.x || same.launch.grid_blocks % now.launch.cluster_blocks != 0)
-    return std::nullopt;
-  changed.launch = same.launch;
-  return Changed{changed, Tasks(same.work, same.launch.grid_blocks, warps_of_block(threads)), same.work};
-}
-
-/// Why nothing is saved, a clause; empty where it is not that warps share something.
-std::string_view why_no_time(const Configuration& now, const Tasks& tasks, const Changed& other,
-                             const auto& cycles_with) {
-  if (!tasks.contends()) return "";
-  const double alone = cycles_with(now, tasks.alone());
-  if (1 - cycles_with(other.configuration, other.tasks.alone()) / alone < kLeastShare) return "";
-  return tasks.rates().bytes > 0 ? ": warps share memory, which is busy"
-                                 : ": warps share issue slots or a pipe, which are busy";
-}
-
-/// What each remedy of a limit is predicted to save. Blocks of another size do the same work, where that is known and not drawn for
-/// each: else a bound is told.
-/// @param cycles_with  of the SM that takes longest, with a configuration and work
-/// @param whole_waves_of  a Changed: the whole waves next to its grid
-Remedy remedy_of_limit(const Finding& limit, const Configuration& now, const std::optional<Work>& work,
-                       const Tasks& tasks, const auto& cycles_with, const auto& whole_waves_of,
-                       const Prediction& prediction) {
-  const std::vector<NamedChanges> all =
-      limit.advice ? named_changes(*limit.advice) : std::vector<NamedChanges>();
-  if (all.empty()) return {.sentences = limit.remedy};
-  const double left = 1 - share_of_longest_block(tasks, prediction);
-  double most = 0;
-  bool is_simulated = false;
-  bool is_bounded = false;
-  bool is_grid_changed = false;
-  std::vector<std::string> saved;
-  std::string_view why;
-  for (const auto& [name, changes] : all) {
-    const auto other = changed_by(changes, now, work, tasks);
-    if (!other) {
-      if (!limit.time || limit.time->share <= 0) continue;
-      is_bounded = true;
-      saved.push_back(fmt::format("at most {:.0f} % with {}", 100 * std::min(left, limit.time->share), name));
-      continue;
-    }
-    is_simulated = true;
-    double share = 1 - cycles_with(other->configuration, other->tasks) / prediction.cycles_active_max;
-    std::string with_grid = name;
-    for (const LaunchOfWork& whole : whole_waves_of(*other)) {
-      const Tasks same(whole.work, whole.launch.grid_blocks, warps_of_block(whole.launch.block_threads));
-      const double of_whole =
-          1 - cycles_with({whole.launch, other->configuration.usage}, same) / prediction.cycles_active_max;
-      if (of_whole < share + kLeastShare) continue;
-      share = of_whole;
-      with_grid = fmt::format("{} and {} blocks", name, grouped(whole.launch.grid_blocks));
-      is_grid_changed = true;
-    }
-    most = std::max(most, share);
-    saved.push_back(share < kLeastShare ? fmt::format("nothing with {}", with_grid)
-                                        : fmt::format("{:.0f} % with {}", 100 * share, with_grid));
-    if (why.empty()) why = why_no_time(now, tasks, *other, cycles_with);
-  }
-  if (!is_simulated) {
-    if (limit.time && limit.time->share > left)
-      return {.sentences =
-                  fmt::format("{} Time saved: at most {:.0f} %, for the longest block takes the rest.",
-                              limit.remedy, 100 * left)};
-    return {.sentences = limit.remedy + (limit.time ? " Time saved: " + limit.time->sentence : "")};
-  }
-  if (most < kLeastShare && !is_bounded)
-    return {.sentences = fmt::format("{} It is predicted to save no time{}.", limit.remedy, why)};
-  if (all.size() == 1 && !is_grid_changed)
-    return {.saved = most,
-            .sentences =
-                fmt::format("{} It is predicted to save {:.0f} % of the time.", limit.remedy, 100 * most)};
-  return {.saved = most,
-          .sentences = fmt::format("{} Predicted to save: {}.", limit.remedy, fmt::join(saved, ", "))};
-}
-
-/// What to do about the limit of theory and about the largest loss, with the time that it is predicted to save. None about
-/// the grid: another one is advised, or others were found no better. What saves more comes first.
-/// @param work         that `tasks` are of; empty where a file has their durations
-/// @param cycles_with  of the SM that takes longest, with a configuration and work
-/// @param whole_waves_of  a Changed: the whole waves next to its grid
-/// @param prediction   of the launch as it is
-/// @param other_grid   is advised: of losses nothing is said, but of uneven blocks that cost more than it saves
-std::vector<std::string> remedies_of(const std::vector<Finding>& findings, const Configuration& now,
-                                     const std::optional<Work>& work, const Tasks& tasks,
-                                     const auto& cycles_with, const auto& whole_waves_of,
-                                     const Prediction& prediction, const std::optional<Advice>& other_grid) {
-  std::vector<Remedy> remedies;
-  const auto saves_more = [&](double share) {
-    return !other_grid || 100 * share > other_grid->time_saved_pct;
-  };
-  const auto first = [&](FindingList list) {
-    return std::ranges::find_if(findings, [&](const Finding& each) {
-      return each.list == list && each.points >= kPointsWorthARemedy && each.cause != Cause::tail &&
-             each.cause != Cause::small_grid && !each.remedy.empty();
-    });
-  };
-  if (const auto limit = first(FindingList::limits); limit != findings.end())
-    remedies.push_back(remedy_of_limit(*limit, now, work, tasks, cycles_with, whole_waves_of, prediction));
-  if (const auto loss = first(FindingList::losses); loss != findings.end()) {
-    const auto cycles_of = [&](const Tasks& other) { return cycles_with(now, other); };
-    const Remedy remedy =
-        loss->cause == Cause::uneven_blocks  ? remedy_of_uneven_blocks(*loss, tasks, cycles_of, prediction)
-        : loss->cause == Cause::uneven_warps ? remedy_of_uneven_warps(*loss, tasks, cycles_of, prediction)
-                                             : Remedy{.sentences = loss->remedy};
-    if (saves_more(std::max(remedy.saved, remedy.most))) remedies.push_back(remedy);
-  }
-  const auto idle = std::ranges::find(findings, Cause::idle_sms, &Finding::cause);
-  if (tasks.all_equal() && idle != findings.end() && idle->time && idle->time->share >= kLeastShare &&
-      saves_more(idle->time->share))
-    remedies.push_back({.saved = idle->time->share,
-                        .sentences = fmt::format("{} {} Time saved: {}", idle->sentence, idle->remedy,
-                                                 idle->time->sentence)});
-  std::ranges::stable_sort(remedies, std::ranges::greater(), &Remedy::saved);
-  return mapped(remedies, &Remedy::sentences);
-}
-
 Answer predict_launch(const PredictOptions& options) {
   const Waiting waiting(fmt::format("predicting {} blocks", grouped(options.launch.grid_blocks)));
   const ChosenProfile chosen = profile_to_predict_with(options.profile, options.gpu);
@@ -417,19 +193,16 @@ Answer predict_launch(const PredictOptions& options) {
   facts.longest_first = tasks.is_longest_first();
   const std::vector<Finding> findings = diagnose(facts);
   record.explanation = explanation_of(facts, findings);
-  const auto cycles_with = [&](const Configuration& changed, const Tasks& work_of_it) {
-    return predict(changed.launch, changed.usage, limits, chosen, work_of_it, options.chance, origin)
-        .cycles_active_max;
-  };
-  const auto whole_waves_of = [&](const Changed& changed) {
-    const bool is_quick = changed.work && changed.work->distribution.form == WorkForm::equal &&
-                          simulation_microseconds(limits, changed.tasks) <= kMostTriedMicroseconds;
-    return is_quick ? whole_waves({changed.configuration.launch, *changed.work}, changed.configuration.usage,
-                                  limits, profile.model.topology)
-                    : std::vector<LaunchOfWork>();
-  };
-  answer.remedies = remedies_of(findings, {launch, usage}, work, tasks, cycles_with, whole_waves_of,
-                                answer.prediction, answer.advice);
+  answer.remedies = remedies_of(findings,
+                                {.now = {launch, usage},
+                                 .limits = limits,
+                                 .chosen = chosen,
+                                 .chance = options.chance,
+                                 .origin = origin,
+                                 .work = work,
+                                 .tasks = tasks,
+                                 .prediction = answer.prediction},
+                                answer.advice);
   record.compiled.reset();
   answer.row = row_of(record);
   // All of its usage that the user gives.

@@ -8,7 +8,6 @@
 
 #include "occupancy/input_error.hpp"
 #include "occupancy/text.hpp"
-#include "record/bound_by.hpp"
 #include "record/case_record.hpp"
 #include "record/columns.hpp"
 #include "record/row_stream.hpp"

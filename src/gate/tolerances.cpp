@@ -10,7 +10,6 @@
 
 #include "occupancy/input_error.hpp"
 #include "occupancy/text.hpp"
-#include "record/bound_by.hpp"
 #include "record/columns.hpp"
 #include "record/json.hpp"
 #include "record/replay.hpp"

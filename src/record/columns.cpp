@@ -221,4 +221,14 @@ std::string column_list(std::string_view format) {
   return format == "json" ? flat_json(flat_columns(true)) : table();
 }
 
+bool is_bound_by_sm(std::string_view work, bool spills) {
+  const auto says = [&](std::string_view field) { return work.find(field) != std::string_view::npos; };
+  return !spills && !says(":bytes=") && (says(":poll=") || says(":issue=") || says(":pipe="));
+}
+
+bool expects_atomics(std::string_view expected_cause) {
+  const std::vector<std::string_view> causes = split(expected_cause, '+');
+  return std::ranges::find(causes, "atomics") != causes.end();
+}
+
 }  // namespace occbench

@@ -107,4 +107,11 @@ void require_in_range(const Row& row, const Column& column);
 /// @param format  table (for a terminal), markdown (as in results/README.md), csv, or json (what the Python parts read)
 std::string column_list(std::string_view format);
 
+/// Whether a launch never waits for anything outside its SM: its declared work is clock polls, issue slots or a pipe, and it
+/// spills nothing. False where the case does not say. @param work  as in that column
+bool is_bound_by_sm(std::string_view work, bool spills);
+
+/// Whether a case declares that its warps wait for atomic operations in L2. @param expected_cause  as in that column
+bool expects_atomics(std::string_view expected_cause);
+
 }  // namespace occbench

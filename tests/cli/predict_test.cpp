@@ -14,7 +14,6 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "cli/calibrate.hpp"
 #include "files/output.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/statuses.hpp"

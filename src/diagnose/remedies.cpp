@@ -1,0 +1,261 @@
+#include "diagnose/remedies.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "occupancy/text.hpp"
+#include "occupancy/warps.hpp"
+
+namespace occbench {
+namespace {
+
+/// Points of a finding below which nothing is to be done about it: a choice.
+constexpr double kPointsWorthARemedy = 1;
+
+/// Of a launch's time, from which on its longest block has to be divided for the launch to take much less.
+constexpr double kMostOfLaunch = 0.5;
+/// From which on nothing else helps much.
+constexpr double kAlmostAllOfLaunch = 0.9;
+
+/// What to do, and the share of the launch's time that it is predicted to save; 0 where it is not known.
+struct Remedy {
+  double saved = 0;
+  double most = 0;  ///< that it could save, where that is more
+  std::string sentences;
+};
+
+/// Share of the launch's time that another launch of the same work, or of part of it, is simulated to save; below 0 = it takes longer.
+double saved_by(const PredictedLaunch& launch, const Configuration& other, const Tasks& tasks) {
+  const Prediction with =
+      predict(other.launch, other.usage, launch.limits, launch.chosen, tasks, launch.chance, launch.origin);
+  return 1 - with.cycles_active_max / launch.prediction.cycles_active_max;
+}
+
+double share_of_longest_block(const PredictedLaunch& launch) {
+  return std::min(1.0, launch.tasks.longest_block_cycles() / launch.prediction.cycles_active_max);
+}
+
+/// What other shares or another order of the same work are simulated to save.
+struct WhatIf {
+  double saved = 0;
+  std::string sentence;  ///< with a space before; empty where it is too little
+};
+
+WhatIf what_if(const PredictedLaunch& launch, const Tasks& other, std::string_view how) {
+  const double saved = saved_by(launch, launch.now, other);
+  if (saved < kLeastShare) return {};
+  return {saved, fmt::format(" {} predicted to save {:.0f} %.", how, 100 * saved)};
+}
+
+WhatIf with_longest_first(const PredictedLaunch& launch) {
+  if (launch.tasks.all_equal() || launch.tasks.is_longest_first()) return {};
+  return what_if(launch, launch.tasks.longest_first(), "The longest blocks first are");
+}
+
+/// What the longest block takes of the launch, what the same launch of equal blocks, each as long as the mean, is simulated to save,
+/// and what is saved by blocks that fill every place until all end. Dividing blocks costs overheads that are in neither: they are
+/// bounds. Where warps contend a block takes longer than alone.
+Remedy remedy_of_uneven_blocks(const Finding& loss, const PredictedLaunch& launch) {
+  const Prediction& now = launch.prediction;
+  const double saved = std::max(0.0, saved_by(launch, launch.now, launch.tasks.even_blocks()));
+  const double most = std::max(saved, 1 - now.predicted_elapsed_pct / now.theoretical_pct);
+  if (most < kLeastShare) return {.sentences = loss.remedy};
+  const double share = share_of_longest_block(launch);
+  return {.saved = saved,
+          .most = most,
+          .sentences = fmt::format(
+              "The longest block takes {}{:.0f} % of the launch{} Equal blocks of the same work take up to "
+              "{:.0f} % less in this grid, and blocks that fill all places to the end at most {:.0f} %. {}",
+              launch.tasks.contends() ? "at least " : "", 100 * share,
+              share < kMostOfLaunch ? "." : ": divide it.", 100 * saved, 100 * most,
+              share < kAlmostAllOfLaunch
+                  ? loss.remedy + with_longest_first(launch).sentence
+                  : fmt::format("Another order saves {:.0f} % at most.", 100 * (1 - share)))};
+}
+
+Remedy remedy_of_uneven_warps(const Finding& loss, const PredictedLaunch& launch) {
+  const WhatIf equal =
+      what_if(launch, launch.tasks.even_within_blocks(), "Equal shares for the warps of each block are");
+  const WhatIf order = with_longest_first(launch);
+  return {.saved = std::max(equal.saved, order.saved),
+          .sentences = loss.remedy + equal.sentence + order.sentence};
+}
+
+/// One of the remedies of a limit: a change, or two.
+struct NamedChanges {
+  std::string name;
+  std::vector<Change> changes;
+};
+
+/// In the order of sentences().
+std::vector<NamedChanges> named_changes(const TheoryAdvice& advice) {
+  std::vector<NamedChanges> all;
+  const auto add = [&](const std::optional<Step>& step) {
+    if (step) all.push_back({to_string(step->change), {step->change}});
+  };
+  for (const Step& step : advice.highest) add(step);
+  add(advice.below);
+  add(advice.carveout);
+  add(advice.beyond);
+  for (const auto& pair : {advice.within_reach, advice.pair}) {
+    if (pair) all.push_back({"both changes", {pair->first, pair->second}});
+  }
+  return all;
+}
+
+/// A launch with other theory and the same work.
+struct Changed {
+  Configuration configuration;
+  Tasks tasks;
+  std::optional<Work> work;  ///< that `tasks` are of; empty where a file has their durations
+};
+
+/// Empty where another block size would be another draw, or the work is not known.
+std::optional<Changed> changed_by(const std::vector<Change>& changes, const PredictedLaunch& of) {
+  const Launch& now = of.now.launch;
+  Configuration changed = of.now;
+  for (const Change& change : changes) changed = with(change.axis, change.to, changed);
+  const int threads = changed.launch.block_threads;
+  if (threads == now.block_threads) return Changed{changed, of.tasks, of.work};
+  if (!of.work || of.work->seed()) return std::nullopt;
+  changed.launch.block_threads = now.block_threads;
+  const LaunchOfWork same = with_block_size(changed.launch, *of.work, threads);
+  if (same.launch.grid_blocks > kMostGridShape.x || same.launch.grid_blocks % now.cluster_blocks != 0)
+    return std::nullopt;
+  changed.launch = same.launch;
+  return Changed{changed, Tasks(same.work, same.launch.grid_blocks, warps_of_block(threads)), same.work};
+}
+
+/// Whole waves next to its grid, of equal work that is quickly simulated; else empty.
+std::vector<LaunchOfWork> whole_waves_of(const Changed& changed, const PredictedLaunch& of) {
+  const bool is_quick = changed.work && changed.work->distribution.form == WorkForm::equal &&
+                        simulation_microseconds(of.limits, changed.tasks) <= kMostTriedMicroseconds;
+  if (!is_quick) return {};
+  return whole_waves({changed.configuration.launch, *changed.work}, changed.configuration.usage, of.limits,
+                     of.chosen.profile.model.topology);
+}
+
+/// Why no change saves time, a clause; empty where it is not that warps share something.
+std::string_view why_no_time(const std::vector<NamedChanges>& all, const PredictedLaunch& launch) {
+  if (!launch.tasks.contends()) return "";
+  const double left_now = 1 - saved_by(launch, launch.now, launch.tasks.alone());
+  const bool saves_alone = std::ranges::any_of(all, [&](const NamedChanges& each) {
+    const std::optional<Changed> other = changed_by(each.changes, launch);
+    return other &&
+           saved_by(launch, other->configuration, other->tasks.alone()) >= 1 - left_now * (1 - kLeastShare);
+  });
+  if (!saves_alone) return "";
+  return launch.tasks.rates().bytes > 0 ? ": warps share memory, which is busy"
+                                        : ": warps share issue slots or a pipe, which are busy";
+}
+
+/// What one of the remedies of a limit saves.
+struct Saving {
+  std::string with;           ///< the change, and the grid where that changes too
+  double share = 0;           ///< of the launch's time
+  bool is_simulated = false;  ///< else at most
+  bool has_other_grid = false;
+};
+
+/// Simulated, with whole waves where these save more. Without the same work in blocks of the changed size it is the limit's bound,
+/// but for the longest block; empty where there is none.
+std::optional<Saving> saving_of(const NamedChanges& change, const Finding& limit,
+                                const PredictedLaunch& launch) {
+  const std::optional<Changed> other = changed_by(change.changes, launch);
+  if (!other) {
+    if (!limit.time || limit.time->share <= 0) return std::nullopt;
+    return Saving{.with = change.name,
+                  .share = std::min(1 - share_of_longest_block(launch), limit.time->share)};
+  }
+  Saving saving{.with = change.name,
+                .share = saved_by(launch, other->configuration, other->tasks),
+                .is_simulated = true};
+  for (const LaunchOfWork& whole : whole_waves_of(*other, launch)) {
+    const Tasks same(whole.work, whole.launch.grid_blocks, warps_of_block(whole.launch.block_threads));
+    const double share = saved_by(launch, {whole.launch, other->configuration.usage}, same);
+    if (share < saving.share + kLeastShare) continue;
+    saving.share = share;
+    saving.with = fmt::format("{} and {} blocks", change.name, grouped(whole.launch.grid_blocks));
+    saving.has_other_grid = true;
+  }
+  return saving;
+}
+
+std::string saving_text(const Saving& saving) {
+  if (!saving.is_simulated) return fmt::format("at most {:.0f} % with {}", 100 * saving.share, saving.with);
+  if (saving.share < kLeastShare) return "nothing with " + saving.with;
+  return fmt::format("{:.0f} % with {}", 100 * saving.share, saving.with);
+}
+
+/// Where no remedy of a limit could be simulated.
+std::string bounded_remedy(const Finding& limit, const PredictedLaunch& launch) {
+  if (!limit.time) return limit.remedy;
+  const double left = 1 - share_of_longest_block(launch);
+  return fmt::format("{} Time saved: {}", limit.remedy,
+                     limit.time->share > left
+                         ? fmt::format("at most {:.0f} %, for the longest block takes the rest.", 100 * left)
+                         : limit.time->sentence);
+}
+
+/// What each remedy of a limit is predicted to save. Blocks of another size do the same work, where that is known and not drawn for
+/// each: else a bound is told.
+Remedy remedy_of_limit(const Finding& limit, const PredictedLaunch& launch) {
+  if (!limit.advice) return {.sentences = limit.remedy};
+  const std::vector<NamedChanges> all = named_changes(*limit.advice);
+  std::vector<Saving> savings;
+  double most = 0;
+  for (const NamedChanges& changes : all) {
+    const std::optional<Saving> saving = saving_of(changes, limit, launch);
+    if (!saving) continue;
+    savings.push_back(*saving);
+    if (saving->is_simulated) most = std::max(most, saving->share);
+  }
+  if (std::ranges::none_of(savings, &Saving::is_simulated))
+    return {.sentences = all.empty() ? limit.remedy : bounded_remedy(limit, launch)};
+  if (most < kLeastShare && std::ranges::all_of(savings, &Saving::is_simulated))
+    return {.sentences =
+                fmt::format("{} It is predicted to save no time{}.", limit.remedy, why_no_time(all, launch))};
+  const std::string saved =
+      all.size() == 1 && !savings.front().has_other_grid
+          ? fmt::format("It is predicted to save {:.0f} % of the time.", 100 * most)
+          : fmt::format("Predicted to save: {}.", fmt::join(mapped(savings, saving_text), ", "));
+  return {.saved = most, .sentences = fmt::format("{} {}", limit.remedy, saved)};
+}
+
+}  // namespace
+
+std::vector<std::string> remedies_of(std::span<const Finding> findings, const PredictedLaunch& launch,
+                                     const std::optional<Advice>& other_grid) {
+  std::vector<Remedy> remedies;
+  const auto saves_more = [&](double share) {
+    return !other_grid || 100 * share > other_grid->time_saved_pct;
+  };
+  const auto first = [&](FindingList list) {
+    return std::ranges::find_if(findings, [&](const Finding& each) {
+      return each.list == list && each.points >= kPointsWorthARemedy && each.cause != Cause::tail &&
+             each.cause != Cause::small_grid && !each.remedy.empty();
+    });
+  };
+  if (const auto limit = first(FindingList::limits); limit != findings.end())
+    remedies.push_back(remedy_of_limit(*limit, launch));
+  if (const auto loss = first(FindingList::losses); loss != findings.end()) {
+    const Remedy remedy = loss->cause == Cause::uneven_blocks  ? remedy_of_uneven_blocks(*loss, launch)
+                          : loss->cause == Cause::uneven_warps ? remedy_of_uneven_warps(*loss, launch)
+                                                               : Remedy{.sentences = loss->remedy};
+    if (saves_more(std::max(remedy.saved, remedy.most))) remedies.push_back(remedy);
+  }
+  const auto idle = std::ranges::find(findings, Cause::idle_sms, &Finding::cause);
+  if (launch.tasks.all_equal() && idle != findings.end() && idle->time && idle->time->share >= kLeastShare &&
+      saves_more(idle->time->share))
+    remedies.push_back({.saved = idle->time->share,
+                        .sentences = fmt::format("{} {} Time saved: {}", idle->sentence, idle->remedy,
+                                                 idle->time->sentence)});
+  std::ranges::stable_sort(remedies, std::ranges::greater(), &Remedy::saved);
+  return mapped(remedies, &Remedy::sentences);
+}
+
+}  // namespace occbench
