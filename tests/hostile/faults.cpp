@@ -3,7 +3,7 @@
 //   OCC_FAULT_LIST=FILE   writes a line "CALL N STACK" for the first call of each distinct call stack: it was the Nth of CALL
 //   OCC_FAULT=CALL:N      the Nth CALL since main fails. CALL: malloc, write, tear (a write that takes half, then a full disk), fsync,
 //                         rename, fork
-//   OCC_FAULT=CALL@STACK  the first CALL of that stack fails, whatever the threads' order
+//   OCC_FAULT=CALL@STACK  the first CALL of that stack fails, whatever the threads' order; several, of different calls, with commas
 //   OCC_FAULT_WAITS=1     calls fail only between occ_faults(true) and occ_faults(false) of the program
 //   OCC_CLOCK=SECONDS     the time of day is so much off from the third look at it on
 //
@@ -52,13 +52,15 @@ __attribute__((constructor)) void begin() {
   backtrace(frames, 4);  // loads what it needs, once
   const char* const where = getenv("OCC_FAULT_LIST");
   if (where != nullptr) list = open(where, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  const char* const fault = getenv("OCC_FAULT");
-  for (int call = 0; fault != nullptr && call < kCalls; ++call) {
-    const size_t length = strlen(kNames[call]);
-    if (strncmp(fault, kNames[call], length) == 0 && fault[length] == ':')
-      fails_at[call] = atol(fault + length + 1);
-    if (strncmp(fault, kNames[call], length) == 0 && fault[length] == '@')
-      fails_on[call] = strtoull(fault + length + 1, nullptr, 16);
+  for (const char* fault = getenv("OCC_FAULT"); fault != nullptr; fault = strchr(fault, ',')) {
+    if (*fault == ',') ++fault;
+    for (int call = 0; call < kCalls; ++call) {
+      const size_t length = strlen(kNames[call]);
+      if (strncmp(fault, kNames[call], length) == 0 && fault[length] == ':')
+        fails_at[call] = atol(fault + length + 1);
+      if (strncmp(fault, kNames[call], length) == 0 && fault[length] == '@')
+        fails_on[call] = strtoull(fault + length + 1, nullptr, 16);
+    }
   }
   if (getenv("OCC_CLOCK") != nullptr) clock_off = atol(getenv("OCC_CLOCK"));
   unsetenv("OCC_FAULT_LIST");

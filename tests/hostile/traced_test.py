@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Each distinct call stack of an allocation, write, fsync or rename inside the traced programs' library fails once: the program
-goes on to its result, and the file of its process is true.
+"""Each distinct call stack of an allocation or write inside the traced programs' library fails once, and after each failed write the
+rename of the file that is then written anew: the program goes on to its result, and the file of its process is true.
 
 usage: traced_test.py PROGRAM [--most N]    N stacks of each kind of program (default: all)"""
 
@@ -57,7 +57,8 @@ def main() -> int:
                     return 1
                 stacks |= {(call, stack) for call, _, stack in map(str.split, calls)}
             chosen = random.Random(1).sample(sorted(stacks), min(options.most, len(stacks)))
-            faults = [f"{call}@{stack}" for call, stack in chosen]
+            chosen += [("rename", f"{call}@{stack},rename:1") for call, stack in chosen if call == "write"]
+            faults = [stack if call == "rename" else f"{call}@{stack}" for call, stack in chosen]
             ended = pool.map(
                 lambda each, kind=kind: run(options.program, preload, kind, {"OCC_FAULT": each})[0], faults
             )
