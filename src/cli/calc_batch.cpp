@@ -335,7 +335,8 @@ std::string as_table(std::span<const DeviceKernel> kernels, const BinaryQuestion
 at N         theoretical occupancy, %, of blocks of N threads; - where the launch bounds forbid them
 local B      local memory per thread, the stack included
 local ld/st  instructions that load from and store to it: spills, and arrays that registers cannot hold; ? not counted
-)" + legend;
+)" + legend +
+         (asked.block_threads ? "" : "one kernel   its limits and what to change: --kernel NAME --block-size N\n");
 }
 
 }  // namespace

@@ -325,6 +325,8 @@ TEST(DeviceCode, OfOneKernelAndABlockSizeSaysAllThatCalcDoes) {
   EXPECT_THAT(answer_binary(std::span(kernels).first(1), question, AnswerFormat::table),
               HasSubstr("what to do"));
   EXPECT_THAT(answer_binary(kernels, question, AnswerFormat::table), testing::Not(HasSubstr("what to do")));
+  EXPECT_THAT(answer_binary(kernels, {}, AnswerFormat::table),
+              HasSubstr("what to change: --kernel NAME --block-size N\n"));
 }
 
 TEST(DeviceCode, OfSourcePtxAndEmptyFilesSaysWhatToDo) {

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <re2/re2.h>
+#include <sys/wait.h>
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>
@@ -190,6 +191,22 @@ TEST(GoogleBenchmarksConsole, IsJsonWhereThatIsAskedFor) {
   const nlohmann::json benchmarks = nlohmann::json::parse(read_text(out)).at("benchmarks");
   ASSERT_EQ(benchmarks.size(), 1U);
   EXPECT_EQ(benchmarks[0].at("block_threads"), 176);
+}
+
+/// A limit on the size of files is a full disk to it.
+TEST(GoogleBenchmarksFile, StaysWhereTheDiskIsFullAtTheEnd) {
+  const TemporaryFolder folder;
+  const fs::path out = folder.path() / "out.json";
+  replace_text(out, "old");
+  const std::string command = fmt::format(
+      "trap '' XFSZ; ulimit -f 8; {} --benchmark_filter=threads=176 --benchmark_min_time=0.001 "
+      "--benchmark_repetitions=40 --benchmark_out={} > /dev/null 2> {}/log",
+      OCC_BENCH_FAKE, out.string(), folder.path().string());
+  const int status = std::system(command.c_str());
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), static_cast<int>(ExitStatus::usage));
+  EXPECT_THAT(read_text(folder.path() / "log"), HasSubstr("File too large"));
+  EXPECT_EQ(read_text(out), "old");
 }
 
 TEST_F(GoogleBenchmarks, FileHasTheFormatThatIsAskedFor) {

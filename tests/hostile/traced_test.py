@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Each distinct call stack of an allocation or write inside the traced programs' library fails once, and after each failed write the
-rename of the file that is then written anew: the program goes on to its result, and the file of its process is true.
+rename of the file that is then written whole: the program goes on to its result, and the file of its process is true.
 
 usage: traced_test.py PROGRAM [--most N]    N stacks of each kind of program (default: all)"""
 

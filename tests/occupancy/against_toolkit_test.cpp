@@ -12,6 +12,12 @@
 #include "toolkit_oracle.hpp"
 
 namespace occbench {
+
+/// In the names of tests.
+void PrintTo(const Limits& limits, std::ostream* out) {
+  *out << to_string(limits.compute_capability);
+}
+
 namespace {
 
 /// Over 20 million for 24 capabilities, as docs/calculator.md says.

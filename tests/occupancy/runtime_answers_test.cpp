@@ -203,6 +203,10 @@ double block_limit_shared(const Sheet& sheet, double bytes) {
   return allocated > sheet.shared_per_block ? 0 : floor(sheet.shared / allocated, 1);
 }
 
+void PrintTo(const Sheet& sheet, std::ostream* out) {
+  *out << sheet.compute_capability;
+}
+
 class SpreadsheetRules : public testing::TestWithParam<Sheet> {};
 
 TEST_P(SpreadsheetRules, HoldForEveryBlockSizeAndRegisterCount) {
