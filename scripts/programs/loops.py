@@ -2,7 +2,8 @@
 
 tokens: 64 tokens of a Llama of random weights (Transformers); tokens_graph: its forward pass as a CUDA graph; steps: 700 training steps
 of two layers, of 256 inputs, answered with the loss of the last;
-graph: 64 kernels of 1 to 4 us as a CUDA graph; network: training steps of a graph network (PyTorch Geometric). With "ungraphed"
+graph: 64 kernels of 1 to 4 us as a CUDA graph; network: training steps of a graph network (PyTorch Geometric); attention, convolutions,
+lstm: forward and backward; factors: small Cholesky factors; reductions, sort, sparse: of one matrix or list each. With "ungraphed"
 what would be a graph is launched one by one, a tenth as often, so that its kernels can be counted; with "short" a loop is a tenth
 as long; with "pinned" the thread that launches stays on one processor.
 """
@@ -133,7 +134,73 @@ def network():
     return loop
 
 
-loop = {"tokens": tokens, "tokens_graph": tokens_graph, "graph": graph, "steps": steps, "network": network}[kind]()
+def rounds(call, most):
+    def loop():
+        for _ in range(round(share * most)):
+            result = call()
+        return result.float().mean()
+
+    return loop
+
+
+def forward_and_backward(forward, most):
+    def call():
+        result = forward()
+        result.sum().backward()
+        return result.detach()
+
+    return rounds(call, most)
+
+
+def attention():
+    shape = (4, 16, 2048, 64)
+    inputs = [torch.randn(shape, device=cuda, dtype=torch.bfloat16, requires_grad=True) for _ in range(3)]
+    attend = torch.nn.functional.scaled_dot_product_attention
+    return forward_and_backward(lambda: attend(*inputs, is_causal=True), 1500)
+
+
+def convolutions():
+    first, second = torch.nn.Conv2d(32, 64, 3, padding=1), torch.nn.Conv2d(64, 64, 3, stride=2)
+    net = torch.nn.Sequential(first, torch.nn.BatchNorm2d(64), torch.nn.ReLU(), second).to(cuda)
+    inputs = torch.randn(32, 32, 128, 128, device=cuda)
+    return forward_and_backward(lambda: net(inputs), 250)
+
+
+def lstm():
+    net, inputs = torch.nn.LSTM(256, 512, 2).to(cuda), torch.randn(64, 32, 256, device=cuda)
+    return forward_and_backward(lambda: net(inputs)[0], 100)
+
+
+def factors():
+    values = torch.randn(64, 128, 128, device=cuda)
+    positive = values @ values.mT + 128 * torch.eye(128, device=cuda)
+    return rounds(lambda: torch.linalg.solve(torch.linalg.cholesky(positive), values), 500)
+
+
+def reductions():
+    values = torch.randn(8192, 8192, device=cuda)
+    return rounds(
+        lambda: values.topk(32).values.mean() + values.softmax(-1).std(0).sum() + values.logsumexp(1).sum(), 400
+    )
+
+
+def sort():
+    values = torch.randint(0, 1 << 30, (4_000_000,), device=cuda)
+    return rounds(lambda: values.sort()[0].cumsum(0), 1000)
+
+
+def sparse():
+    size = 200_000
+    places = torch.randint(0, size, (2, 15 * size), device=cuda)
+    matrix = (
+        torch.sparse_coo_tensor(places, torch.randn(15 * size, device=cuda), (size, size)).coalesce().to_sparse_csr()
+    )
+    others = torch.randn(size, 32, device=cuda)
+    return rounds(lambda: matrix @ others, 3000)
+
+
+KINDS = (tokens, tokens_graph, graph, steps, network, attention, convolutions, lstm, factors, reductions, sort, sparse)
+loop = {each.__name__: each for each in KINDS}[kind]()
 if "pinned" in sys.argv:
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 print("ready", flush=True)

@@ -4,8 +4,9 @@
     python3 scripts/programs/sampled.py --occbench build/release/bin/occbench --programs build/programs FOLDER
 
 Writes FOLDER/sampled.csv, a line for each program: what `occbench trace` says of it, whether it computed the same as without, and how
-far the kernels are from a trace with --counters 3 of a shorter run, in which what would be a graph is launched one by one. Kernels that
-this repeats within 0.3 points are compared. The rows of both traces stay in FOLDER, and the kernels that differ most are printed.
+far the kernels are from a trace with --counters 20 of a shorter run, in which what would be a graph is launched one by one. Kernels are
+compared if the middle half of these readings is within 0.3 points. The rows of both traces stay in FOLDER, and the kernels that differ
+most are printed.
 """
 
 import csv
@@ -26,6 +27,9 @@ LONG = {
     "jax_gradient": 9000,
 }
 LOOPS = {"tokens": 24, "tokens_graph": 6, "graph": 4, "network": 12, "steps": 16}
+LOOPS |= dict.fromkeys(("attention", "convolutions", "lstm", "factors", "reductions", "sort", "sparse"), 8)
+#: Of each kernel; of three the middle ones are near each other by chance.
+COUNTED = 20
 STABLE_POINTS = 0.3
 LONG_US = 5
 KEY = ("variant", "kernel", "grid_blocks", "block_threads", "dynamic_shared_bytes")
@@ -45,9 +49,14 @@ def differences(sampled: Path, counted: Path) -> dict[str, str]:
     ours, theirs = rows_of(sampled), rows_of(counted)
     total = sum(number(row, "total_time_us") for row in theirs.values())
     both = [key for key in ours.keys() & theirs.keys() if ours[key]["achieved_pct"] and theirs[key]["achieved_pct"]]
-    stable = {key for key in both if number(theirs[key], "achieved_spread_points") <= STABLE_POINTS}
+    stable = {
+        key
+        for key in both
+        if number(theirs[key], "achieved_spread_points") <= STABLE_POINTS
+        and number(theirs[key], "launches") >= COUNTED / 2
+    }
     points = {key: number(ours[key], "achieved_pct") - number(theirs[key], "achieved_pct") for key in both}
-    told = {"counted_kernels": f"{len(both)}", "stable_kernels": f"{len(stable)}"}
+    told = {"countings": f"{COUNTED}", "counted_kernels": f"{len(both)}", "stable_kernels": f"{len(stable)}"}
     told["stable_pct"] = f"{100 * sum(number(theirs[key], 'total_time_us') for key in stable) / max(total, 1e-9):.1f}"
     for kind, is_of, limit in (("long", float.__ge__, 0.5), ("short", float.__lt__, 1)):
         of = [abs(points[key]) for key in stable if is_of(number(theirs[key], "time_us"), float(LONG_US))]
@@ -55,7 +64,8 @@ def differences(sampled: Path, counted: Path) -> dict[str, str]:
         told |= {f"{kind}_kernels": f"{len(of)}", f"{kind}_within_pct": within}
     told["worst_points"] = f"{max(abs(points[key]) for key in stable):.2f}" if stable else ""
     for key in sorted(both, key=lambda key: -abs(points[key]))[:6]:
-        stays = "" if key in stable else f" (counted, it spreads by {theirs[key]['achieved_spread_points']})"
+        spread = f"{theirs[key]['launches']} launches, spread {theirs[key]['achieved_spread_points']}"
+        stays = "" if key in stable else f" (counted: {spread})"
         print(
             f"  {points[key]:+.2f} points{stays}, {number(ours[key], 'time_us'):.2f} us  {ours[key]['case'][:90]}",
             flush=True,
@@ -101,7 +111,7 @@ def main() -> None:
     for name in long:
         files = options.folder / f"{name}.csv", options.folder / f"{name}.counted.csv"
         traced = recording.traced(long[name], out=files[0].name)
-        recording.traced(short[name], "--counters", "3", out=files[1].name)
+        recording.traced(short[name], "--counters", f"{COUNTED}", out=files[1].name)
         if not all(file.exists() for file in files):
             continue
         values = [computed_by(done, name) for done in (alone[name], again[name], traced)]

@@ -336,7 +336,8 @@ at N         theoretical occupancy, %, of blocks of N threads; - where the launc
 local B      local memory per thread, the stack included
 local ld/st  instructions that load from and store to it: spills, and arrays that registers cannot hold; ? not counted
 )" + legend +
-         (asked.block_threads ? "" : "one kernel   its limits and what to change: --kernel NAME --block-size N\n");
+         (asked.block_threads ? ""
+                              : "one kernel   its limits and what to change: --kernel NAME --block-size N\n");
 }
 
 }  // namespace
