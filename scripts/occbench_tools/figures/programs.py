@@ -98,6 +98,7 @@ def sampled(results: Results) -> str:
 
     def text(rows: pl.DataFrame) -> str:
         told = f"{within(rows, 'long')} kernels from 5 us on are within 0.5 points, {within(rows, 'short')} shorter ones within 1"
+        told += f", {rows['countings'][0]} countings of each"
         return f"On an {stamped(rows)}: {told}.\n\n{table_of(rows, columns)}"
 
     return of_tables(results, "programs/sampled.csv", text) or "Not recorded."
