@@ -32,7 +32,7 @@ LOOPS |= dict.fromkeys(("attention", "convolutions", "lstm", "factors", "reducti
 COUNTED = 20
 STABLE_POINTS = 0.3
 LONG_US = 5
-KEY = ("variant", "kernel", "grid_blocks", "block_threads", "dynamic_shared_bytes")
+KEY = ("variant", "kernel", "parameters", "dynamic_shared_bytes")
 
 
 def rows_of(file: Path) -> dict[tuple[str, ...], dict[str, str]]:

@@ -99,7 +99,8 @@ def sampled(results: Results) -> str:
     def text(rows: pl.DataFrame) -> str:
         told = f"{within(rows, 'long')} kernels from 5 us on are within 0.5 points, {within(rows, 'short')} shorter ones within 1"
         told += f", {rows['countings'][0]} countings of each"
-        return f"On an {stamped(rows)}: {told}.\n\n{table_of(rows, columns)}"
+        table = table_of(rows, columns).replace("|  % of 0 |", "| none |")
+        return f"On an {stamped(rows)}: {told}.\n\n{table}"
 
     return of_tables(results, "programs/sampled.csv", text) or "Not recorded."
 
