@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
-#include <fstream>
 #include <map>
 #include <random>
 #include <string_view>
@@ -66,10 +65,6 @@ void refuse_what_google_benchmark_would(std::string_view argument) {
   refuse_unless("format", {"console", "json", "csv"});
   refuse_unless("out_format", {"console", "json", "csv"});
   refuse_unless("time_unit", {"ns", "us", "ms", "s"});
-  const std::optional<std::string> out = value_of(argument, "out");
-  if (out && !out->empty() && !std::ofstream(*out, std::ios::app)) {
-    throw InputError("{}: the file cannot be written", argument);
-  }
 }
 
 /// Takes up a flag of Google Benchmark's that this program carries out. @returns whether that is all, and

@@ -2,10 +2,14 @@
 // milliseconds.
 
 #include <chrono>
+#include <cstdio>
 #include <thread>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "fake_gpu.hpp"
+#include "occupancy/input_error.hpp"
 #include "record/stop_signals.hpp"
 
 namespace occbench {
@@ -38,6 +42,9 @@ int run(const std::vector<std::string>& arguments) {
 }  // namespace
 }  // namespace occbench
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   return occbench::run({argv + 1, argv + argc});
+} catch (const occbench::InputError& error) {  // as measuring_main()
+  fmt::print(stderr, "{}\n", error.what());
+  return static_cast<int>(occbench::ExitStatus::usage);
 }

@@ -74,7 +74,8 @@ TEST_F(RunCases, ACaseIsTracedTwiceAndOnlyWhereItsPlacementIsOfInterest) {
 }
 
 TEST_F(RunCases, AReportThatCannotBeWrittenIsRefusedBeforeACaseIsMeasured) {
-  EXPECT_THROW(run(experiment_of({64}), {"--benchmark_out=/dev/full"}), InputError);
+  for (const char* out : {"/dev/full", "/nowhere/at/all.json"})
+    EXPECT_THROW(run(experiment_of({64}), {std::string("--benchmark_out=") + out}), InputError);
   EXPECT_EQ(instruments_.launches, 0);
 }
 
