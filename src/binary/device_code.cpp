@@ -123,8 +123,8 @@ bool is_of_architecture(const DeviceKernel& kernel, const std::string& wanted) {
                                            kernel.compute_capability == parse_compute_capability(wanted));
 }
 
-/// What PTX of a file the driver compiles for a GPU; empty where there is none.
-std::string ptx_for(ComputeCapability gpu, std::span<const std::string> ptx_names) {
+/// What PTX of a file the driver compiles for a GPU, if any, and how to build for it.
+std::string ptx_or_build_for(ComputeCapability gpu, std::span<const std::string> ptx_names) {
   std::vector<std::string> architectures;
   for (const std::string& name : ptx_names) {
     const std::string architecture = architecture_of(name);
@@ -133,11 +133,10 @@ std::string ptx_for(ComputeCapability gpu, std::span<const std::string> ptx_name
     if (is_compiled && std::ranges::find(architectures, virtual_one) == architectures.end())
       architectures.push_back(virtual_one);
   }
-  if (architectures.empty()) return "";
-  return fmt::format(
-      " and PTX for {}, which the driver compiles there; its registers may differ: build with nvcc "
-      "-arch=sm_{}{}",
-      fmt::join(architectures, ", "), gpu.major, gpu.minor);
+  const std::string build = fmt::format("build with nvcc -arch=sm_{}{}", gpu.major, gpu.minor);
+  if (architectures.empty()) return ": " + build;
+  return fmt::format(" and PTX for {}, which the driver compiles there; its registers may differ: {}",
+                     fmt::join(architectures, ", "), build);
 }
 
 /// @param ptx_names  lists the PTX of the file
@@ -160,7 +159,7 @@ std::vector<Placed> selected(std::vector<Placed> kernels, const CodeSelection& s
   }
   if (selection.runs_on) {
     keep_code_that_runs_on(kernels, *selection.runs_on);
-    if (kernels.empty()) code += ptx_for(*selection.runs_on, ptx_names());
+    if (kernels.empty()) code += ptx_or_build_for(*selection.runs_on, ptx_names());
     require_some(fmt::format("no machine code runs on compute capability {}", to_string(*selection.runs_on)));
   }
   return kernels;

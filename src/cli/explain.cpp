@@ -44,6 +44,7 @@ struct NumbersOption : LaunchOptions {
   std::optional<double> time_us;
   std::optional<double> sm_cycles_active_avg;
   std::optional<double> resident_blocks;
+  std::optional<double> clock_mhz;
 };
 
 /// As rows show reals: with up to four decimals.
@@ -398,11 +399,9 @@ CaseRecord record_of(const NumbersOption& numbers, const Limits& limits) {
 /// wave goes to the GPCs whose clocks are faster.
 constexpr double kCyclesOfBlock = 200'000;
 
-LaunchFacts facts_of_numbers(const CaseRecord& record, const Gpu* gpu) {
+LaunchFacts facts_of_numbers(const CaseRecord& record, std::optional<double> clock_mhz) {
   LaunchFacts facts = facts_of(record);
-  // At its highest clock: a block is then no longer than it can have been.
-  if (gpu != nullptr && record.times.time_us)
-    facts.most_cycles_active = *record.times.time_us * gpu->clock_mhz;
+  if (clock_mhz && record.times.time_us) facts.most_cycles_active = *record.times.time_us * *clock_mhz;
   const double waves = record.theory->waves.value_or(0);
   const bool has_tail = waves > 1 && waves != std::floor(waves);
   const std::optional<double> cycles = record.readings.counters.sm_cycles_active_avg;
@@ -454,9 +453,10 @@ void declare_numbers_option(CLI::App& parser, NumbersOption& numbers) {
   declare_launch_options(parser, numbers, kNumbersGroup);
   add("--achieved", numbers.achieved_pct, "achieved occupancy that was read, %", 0, 100);
   add("--time-us", numbers.time_us,
-      "time of the launch, microseconds: what a remedy can save of it; with --gpu also whether blocks are "
-      "short",
+      "time of the launch, microseconds: what a remedy can save of it, and whether blocks are short",
       kLeastMeasured, kMostMeasured);
+  add("--clock-mhz", numbers.clock_mhz,
+      "clock of the SMs in that time (default: the highest of --gpu; ncu holds a lower one)", 1, 1e5);
   add("--sm-cycles-active-avg", numbers.sm_cycles_active_avg, "sm__cycles_active.avg", kLeastMeasured,
       kMostMeasured);
   add("--resident-blocks", numbers.resident_blocks, "sm__ctas_active.avg.per_cycle_active", kLeastMeasured,
@@ -473,7 +473,10 @@ void explain_numbers(const NumbersOption& numbers, bool json, std::ostream& out)
     throw InputError("this cannot be launched: " +
                      why_it_cannot_launch(limits, numbers.launch, numbers.usage));
   CaseRecord record = record_of(numbers, limits);
-  const LaunchFacts facts = facts_of_numbers(record, named_gpu(numbers.gpu));
+  // By default the highest clock: a block is then no longer than it can have been.
+  const Gpu* const gpu = named_gpu(numbers.gpu);
+  const std::optional<double> highest = gpu == nullptr ? std::nullopt : std::optional<double>(gpu->clock_mhz);
+  const LaunchFacts facts = facts_of_numbers(record, numbers.clock_mhz ? numbers.clock_mhz : highest);
   const std::vector<Finding> findings = diagnose(facts);
   record.explanation = explanation_of(facts, findings);
   if (!json) return print_text(record, facts, findings, out);

@@ -144,6 +144,17 @@ std::string_view pace_of(const Situation& situation) {
   return situation.facts.limits->compute_capability == kMeasuredPace ? "" : " at the pace of an H100";
 }
 
+/// The clock that the bound of uneven blocks takes, where it has the launch's cycles by its time.
+std::string clock_of_bound(const Situation& situation) {
+  const LaunchFacts& facts = situation.facts;
+  if (situation.share_of_active_time() == situation.least_share_of_active_time() || !facts.most_cycles_active)
+    return "";
+  return fmt::format(
+      " At {:.0f} MHz SMs had blocks for {:.0f} % of the time; --clock-mhz takes another clock.",
+      *facts.most_cycles_active / *facts.times.time_us,
+      100 * situation.least_share_of_active_time().value_or(1));
+}
+
 std::optional<TimeSaved> not_known_of_active_time(const Situation& situation) {
   if (situation.least_share_of_active_time()) return std::nullopt;
   return TimeSaved{0,
@@ -314,7 +325,8 @@ std::optional<Claim> uneven_blocks(const Situation& situation) {
               : "Divide the same work among more and shorter blocks, begin the longest blocks first, or let "
                 "blocks take pieces from a queue.",
       .time_ratio = time_with_more_blocks,
-      .time = not_known_of_active_time(situation)};
+      .time = not_known_of_active_time(situation),
+      .beside_time = clock_of_bound(situation)};
 }
 
 std::optional<Claim> uneven_warps(const Situation& situation) {

@@ -59,22 +59,27 @@ WhatIf with_longest_first(const PredictedLaunch& launch) {
 /// What the longest block takes of the launch, what the same launch of equal blocks, each as long as the mean, is simulated to save,
 /// and what is saved by blocks that fill every place until all end. Dividing blocks costs overheads that are in neither: they are
 /// bounds. Where warps contend a block takes longer than alone.
-Remedy remedy_of_uneven_blocks(const Finding& loss, const PredictedLaunch& launch) {
+/// @param what_to_do  a finding's; may be empty
+Remedy remedy_of_uneven_blocks(const std::string& what_to_do, const PredictedLaunch& launch) {
   const Prediction& now = launch.prediction;
-  const double saved = std::max(0.0, saved_by(launch, launch.now, launch.tasks.even_blocks()));
-  const double most = std::max(saved, 1 - now.predicted_elapsed_pct / now.theoretical_pct);
-  if (most < kLeastShare) return {.sentences = loss.remedy};
+  const double equal = std::max(0.0, saved_by(launch, launch.now, launch.tasks.even_blocks()));
+  const double most = std::max(equal, 1 - now.predicted_elapsed_pct / now.theoretical_pct);
+  if (most < kLeastShare) return {.sentences = what_to_do};
   const double share = share_of_longest_block(launch);
-  return {.saved = saved,
-          .most = most,
-          .sentences = fmt::format(
-              "The longest block takes {}{:.0f} % of the launch{} Equal blocks of the same work take up to "
-              "{:.0f} % less in this grid, and blocks that fill all places to the end at most {:.0f} %. {}",
-              launch.tasks.contends() ? "at least " : "", 100 * share,
-              share < kMostOfLaunch ? "." : ": divide it.", 100 * saved, 100 * most,
-              share < kAlmostAllOfLaunch
-                  ? loss.remedy + with_longest_first(launch).sentence
-                  : fmt::format("Another order saves {:.0f} % at most.", 100 * (1 - share)))};
+  const WhatIf order =
+      share < kAlmostAllOfLaunch
+          ? with_longest_first(launch)
+          : WhatIf{0, fmt::format(" Another order saves {:.0f} % at most.", 100 * (1 - share))};
+  return {
+      .saved = std::max(equal, order.saved),
+      .most = most,
+      .sentences = fmt::format(
+          "The longest block takes {}{:.0f} % of the launch{} Equal blocks of the same work take up to "
+          "{:.0f} % less in this grid, and blocks that fill all places to the end at most {:.0f} %.{}{}{}",
+          launch.tasks.contends() ? "at least " : "", 100 * share,
+          share < kMostOfLaunch ? "." : ": divide it.", 100 * equal, 100 * most,
+          what_to_do.empty() || share >= kAlmostAllOfLaunch ? "" : " ",
+          share < kAlmostAllOfLaunch ? what_to_do : "", order.sentence)};
 }
 
 Remedy remedy_of_uneven_warps(const Finding& loss, const PredictedLaunch& launch) {
@@ -242,11 +247,20 @@ std::vector<std::string> remedies_of(std::span<const Finding> findings, const Pr
   };
   if (const auto limit = first(FindingList::limits); limit != findings.end())
     remedies.push_back(remedy_of_limit(*limit, launch));
-  if (const auto loss = first(FindingList::losses); loss != findings.end()) {
-    const Remedy remedy = loss->cause == Cause::uneven_blocks  ? remedy_of_uneven_blocks(*loss, launch)
+  const auto loss = first(FindingList::losses);
+  if (loss != findings.end()) {
+    const Remedy remedy = loss->cause == Cause::uneven_blocks  ? remedy_of_uneven_blocks(loss->remedy, launch)
                           : loss->cause == Cause::uneven_warps ? remedy_of_uneven_warps(*loss, launch)
                                                                : Remedy{.sentences = loss->remedy};
     if (saves_more(std::max(remedy.saved, remedy.most))) remedies.push_back(remedy);
+  }
+  // The counter leaves out SMs that have no block any more: uneven blocks that cost it little may cost much time.
+  const bool is_told = loss != findings.end() && loss->cause == Cause::uneven_blocks;
+  if (!is_told && !launch.tasks.all_equal() &&
+      simulation_microseconds(launch.limits, launch.tasks) <= kMostTriedMicroseconds) {
+    const auto uneven = std::ranges::find(findings, Cause::uneven_blocks, &Finding::cause);
+    const Remedy remedy = remedy_of_uneven_blocks(uneven == findings.end() ? "" : uneven->remedy, launch);
+    if (remedy.saved >= kLeastShare && saves_more(remedy.saved)) remedies.push_back(remedy);
   }
   const auto idle = std::ranges::find(findings, Cause::idle_sms, &Finding::cause);
   if (launch.tasks.all_equal() && idle != findings.end() && idle->time && idle->time->share >= kLeastShare &&

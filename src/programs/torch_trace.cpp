@@ -38,7 +38,7 @@ constexpr std::string_view kDevices = "deviceProperties";
 /// Whether something of this name is read of an event, of its args or of a device.
 bool is_read(const std::string& key) {
   static const std::vector<std::string_view> kKeys = split(
-      "args,cat,dur,name,block,context,device,grid,stream,registers per thread,shared memory,"
+      "args,cat,dur,name,ts,block,context,device,grid,stream,registers per thread,shared memory,"
       "est. achieved occupancy %,computeMajor,computeMinor,id,numSms,warpSize",
       ',');
   return std::ranges::find(kKeys, key) != kKeys.end();
@@ -137,6 +137,13 @@ class Reader {
     ++trace_.launches;
     const int device = static_cast<int>(std::clamp(number_in(args, "device").value_or(0), 0.0, 1e6));
     const double duration_us = *number_in(event, "dur");
+    if (const auto begin_us = number_in(event, "ts")) {
+      const auto [span, is_first] = trace_.spans.try_emplace(device, KernelSpan{*begin_us, *begin_us, 0});
+      KernelSpan& of_device = span->second;
+      of_device.first_us = std::min(of_device.first_us, *begin_us);
+      of_device.last_us = std::max(of_device.last_us, *begin_us + duration_us);
+      of_device.kernels_us += duration_us;
+    }
     Collected& into = collected_[{device, *kernel}];
     ++into.seen.launches;
     into.seen.total_us += duration_us;
@@ -247,6 +254,24 @@ void report_estimates(const std::map<EstimateFault, std::int64_t>& launches, std
   }
 }
 
+/// Share of the time without a kernel from which on occupancy is not what to look at first: a choice.
+constexpr double kMostlyIdle = 0.5;
+
+void report_spans(const std::map<int, KernelSpan>& spans, std::ostream& err) {
+  for (const auto& [device, span] : spans) {
+    const double all_us = span.last_us - span.first_us;
+    if (!std::isfinite(all_us) || span.kernels_us >= all_us) continue;
+    const double idle = 1 - span.kernels_us / all_us;
+    fmt::print(err,
+               "GPU {}: {:.3g} ms from the first kernel to the end of the last, at least {:.0f} % of it "
+               "without a kernel{}\n",
+               device, all_us / 1000, 100 * idle,
+               idle < kMostlyIdle
+                   ? ""
+                   : ", which occupancy does not mend: launch less often, or by CUDA graphs (torch.compile)");
+  }
+}
+
 }  // namespace
 
 TorchTrace parse_torch_trace(std::istream& text, std::string_view source) {
@@ -319,6 +344,7 @@ ProgramTable import_torch_trace(const ImportOptions& options, std::ostream& err)
     estimates[fault] += kernel.entry.seen.launches;
     add_note(record.note, to_string(fault, *kernel.estimate_pct));
   }
+  report_spans(trace.spans, err);
   report_estimates(estimates, err);
   return table;
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <iosfwd>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,8 +21,16 @@ struct TorchKernel {
   std::optional<double> estimate_pct;
 };
 
+/// Of the kernels of one GPU, microseconds.
+struct KernelSpan {
+  double first_us = 0;    ///< when the first began
+  double last_us = 0;     ///< when the last ended
+  double kernels_us = 0;  ///< of all together, more than the time in which any ran where some run at once
+};
+
 struct TorchTrace {
   std::vector<TorchKernel> kernels;  ///< by total time, longest first
+  std::map<int, KernelSpan> spans;   ///< by GPU; of events that say when
   std::int64_t launches = 0;
   std::int64_t malformed = 0;  ///< events of kernels without a grid, block or time that can be
 };
@@ -57,8 +66,8 @@ struct ProgramTable {
   std::vector<ProgramEntry> entries;
 };
 
-/// The cases of a trace of torch.profiler. Says on `err` what clock it takes and where the trace's
-/// own estimate of occupancy is wrong. @throws InputError as read_torch_trace()
+/// The cases of a trace of torch.profiler. Says on `err` what clock it takes, for how long the GPU had no kernel, and where the
+/// trace's own estimate of occupancy is wrong. @throws InputError as read_torch_trace()
 ProgramTable import_torch_trace(const ImportOptions& options, std::ostream& err);
 
 }  // namespace occbench

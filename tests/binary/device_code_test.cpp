@@ -156,6 +156,22 @@ TEST(DeviceCode, IsReadWithoutNvdisasmButForItsInstructions) {
               testing::Not(HasSubstr("not compared: neither")));
 }
 
+TEST(DeviceCode, IsAnsweredForSeveralGpusOneAfterAnother) {
+  const RecordedCuobjdump cuobjdump;
+  const std::string file = (kRecorded / "resource_usage.txt").string();
+  const auto ask = [&](const char* option, const char* gpus, const char* format) {
+    return run_command(
+        {"calc", "--from", file.c_str(), "--kernel", "plain", option, gpus, "--format", format});
+  };
+  const std::string text = ask("--gpu", "a100,h200", "table").out;
+  EXPECT_LT(text.find("a100:\nkernel"), text.find("sm_80"));
+  EXPECT_LT(text.find("sm_80"), text.find("h200:\nkernel"));
+  EXPECT_LT(text.find("h200:\nkernel"), text.find("sm_90"));
+  EXPECT_THAT(ask("--cc", "8.6,9.0", "table").out,
+              testing::AllOf(HasSubstr("8.6:\nkernel"), HasSubstr("9.0:\nkernel")));
+  EXPECT_THAT(ask("--gpu", "a100,h200", "csv").err, HasSubstr("rows are of one GPU: ask for each"));
+}
+
 TEST(DeviceCode, RowsAndTheGateSayWhichBlockSizeWasAssumed) {
   const TemporaryFolder folder;
   const auto rows_with = [&](int static_bytes, const BinaryQuestion& question) {
@@ -199,9 +215,10 @@ TEST(DeviceCode, RunsTheNewestOfItsMajorComputeCapabilityThatIsNotNewerThanTheGp
     EXPECT_EQ(kernel.architecture, "sm_80");
   EXPECT_EQ(recorded({.runs_on = ComputeCapability{9, 0}}).size(), 6u);
   EXPECT_EQ(recorded().size(), 12u);
-  EXPECT_THAT(
-      refusal_of({.runs_on = ComputeCapability{7, 5}}),
-      testing::EndsWith("no machine code runs on compute capability 7.5; there is code for sm_80, sm_90"));
+  EXPECT_THAT(refusal_of({.runs_on = ComputeCapability{7, 5}}),
+              testing::EndsWith(
+                  "no machine code runs on compute capability 7.5; there is code for sm_80, sm_90: build "
+                  "with nvcc -arch=sm_75"));
 }
 
 TEST(DeviceCode, ThatTheDriverWouldCompileFromPtxIsNamedWhereNoneRuns) {

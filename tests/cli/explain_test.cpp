@@ -169,7 +169,10 @@ TEST(ExplainNumbers, UnevenBlocksAreBoundedByTheTimeInWhichOtherSmsHaveNone) {
       "explain --gpu h200 --block-size 256 --grid 2112 --registers 20 --achieved 87.5114 "
       "--resident-blocks 7.0019";
   const std::string cycles = " --sm-cycles-active-avg 1236203.5";
-  EXPECT_THAT(printed(launch + cycles + " --time-us 1825.504"), HasSubstr("At most 1.28 of 1.83 ms"));
+  const std::string timed = launch + cycles + " --time-us 1825.504";
+  EXPECT_THAT(printed(timed), testing::AllOf(HasSubstr("At most 1.28 of 1.83 ms"),
+                                             HasSubstr("At 1980 MHz SMs had blocks for 34 % of the time")));
+  EXPECT_THAT(printed(timed + " --clock-mhz 1000"), HasSubstr("At 1000 MHz SMs had blocks for 68 % of"));
   for (const std::string& known : {std::string(), cycles, std::string(" --time-us 1825.504")})
     EXPECT_THAT(printed(launch + known),
                 HasSubstr("Time saved: Not known: read occupancy over elapsed cycles"));

@@ -75,6 +75,20 @@ TEST(TorchTrace, HasAnEntryForEachKernelAndConfiguration) {
   EXPECT_EQ(trace.kernels[1].estimate_pct, 3);
 }
 
+TEST(TorchTrace, SaysForHowLongTheGpuHadNoKernel) {
+  // 175 kernels of 2,546.762 us in 14,537.825, by Python's json.
+  const std::filesystem::path file =
+      std::filesystem::path(OCCBENCH_SOURCE_DIR) / "results/nvidia-h100-80gb-hbm3/programs/training.json.gz";
+  const KernelSpan span = read_torch_trace(file).spans.at(0);
+  EXPECT_NEAR(span.kernels_us, 2546.762, 0.001);
+  EXPECT_NEAR(span.last_us - span.first_us, 14537.825, 0.001);
+  std::ostringstream said;
+  import_torch_trace({.file = file, .clock_mhz = 1980}, said);
+  EXPECT_THAT(said.str(),
+              HasSubstr("GPU 0: 14.5 ms from the first kernel to the end of the last, at least 82 % of it "
+                        "without a kernel, which occupancy does not mend"));
+}
+
 TEST(TorchTrace, GivesRowsWithTheTheoryOfTheGpu) {
   const TorchTrace trace = parsed(kernel_event("gemm", 100, "66,2,1", "384,1,1", 168, 229376, 0));
   const Row row = row_of(program_case(trace.kernels[0].entry));
