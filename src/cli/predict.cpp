@@ -270,15 +270,12 @@ void print_json(const Answer& answer, std::ostream& out) {
   object["explanation"] = answer.row.explanation;
   if (!answer.remedies.empty()) object["remedies"] = answer.remedies;
   if (const auto& advice = answer.advice)
-    object["advice"] = {{"grid_blocks", advice->launch.grid_blocks},
-                        {"block_threads", advice->launch.block_threads},
-                        {"work", to_string(advice->work)},
-                        {"predicted_pct", advice->predicted_pct},
-                        {"predicted_low_pct", advice->interval.low},
-                        {"predicted_high_pct", advice->interval.high},
-                        {"gain_points", advice->gain_points},
-                        {"time_saved_pct", advice->time_saved_pct},
-                        {"sentence", advice->sentence}};
+    object["advice"] = {
+        {"grid_blocks", advice->launch.grid_blocks},       {"block_threads", advice->launch.block_threads},
+        {"cluster_blocks", advice->launch.cluster_blocks}, {"work", to_string(advice->work)},
+        {"predicted_pct", advice->predicted_pct},          {"predicted_low_pct", advice->interval.low},
+        {"predicted_high_pct", advice->interval.high},     {"gain_points", advice->gain_points},
+        {"time_saved_pct", advice->time_saved_pct},        {"sentence", advice->sentence}};
   const Timeline& timeline = answer.prediction.timeline;
   object["timeline"] = {{"step_cycles", timeline.step_cycles}, {"warps", timeline.warps}};
   fmt::print(out, "{}\n", json_text(object));

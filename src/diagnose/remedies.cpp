@@ -90,28 +90,6 @@ Remedy remedy_of_uneven_warps(const Finding& loss, const PredictedLaunch& launch
           .sentences = loss.remedy + equal.sentence + order.sentence};
 }
 
-/// One of the remedies of a limit: a change, or two.
-struct NamedChanges {
-  std::string name;
-  std::vector<Change> changes;
-};
-
-/// In the order of sentences().
-std::vector<NamedChanges> named_changes(const TheoryAdvice& advice) {
-  std::vector<NamedChanges> all;
-  const auto add = [&](const std::optional<Step>& step) {
-    if (step) all.push_back({to_string(step->change), {step->change}});
-  };
-  for (const Step& step : advice.highest) add(step);
-  add(advice.below);
-  add(advice.carveout);
-  add(advice.beyond);
-  for (const auto& pair : {advice.within_reach, advice.pair}) {
-    if (pair) all.push_back({"both changes", {pair->first, pair->second}});
-  }
-  return all;
-}
-
 /// A launch with other theory and the same work.
 struct Changed {
   Configuration configuration;
@@ -145,17 +123,18 @@ std::vector<LaunchOfWork> whole_waves_of(const Changed& changed, const Predicted
 }
 
 /// Why no change saves time, a clause; empty where it is not that warps share something.
-std::string_view why_no_time(const std::vector<NamedChanges>& all, const PredictedLaunch& launch) {
+std::string_view why_no_time(const std::vector<std::vector<Change>>& all, const PredictedLaunch& launch) {
   if (!launch.tasks.contends()) return "";
   const double left_now = 1 - saved_by(launch, launch.now, launch.tasks.alone());
-  const bool saves_alone = std::ranges::any_of(all, [&](const NamedChanges& each) {
-    const std::optional<Changed> other = changed_by(each.changes, launch);
+  const bool saves_alone = std::ranges::any_of(all, [&](const std::vector<Change>& changes) {
+    const std::optional<Changed> other = changed_by(changes, launch);
     return other &&
            saved_by(launch, other->configuration, other->tasks.alone()) >= 1 - left_now * (1 - kLeastShare);
   });
   if (!saves_alone) return "";
-  return launch.tasks.rates().bytes > 0 ? ": warps share memory, which is busy"
-                                        : ": warps share issue slots or a pipe, which are busy";
+  return launch.tasks.rates().bytes > 0
+             ? ": warps share memory, which is busy"
+             : ": warps share issue slots or a pipe, which are busy: issue fewer instructions";
 }
 
 /// What one of the remedies of a limit saves.
@@ -168,23 +147,22 @@ struct Saving {
 
 /// Simulated, with whole waves where these save more. Without the same work in blocks of the changed size it is the limit's bound,
 /// but for the longest block; empty where there is none.
-std::optional<Saving> saving_of(const NamedChanges& change, const Finding& limit,
+std::optional<Saving> saving_of(const std::vector<Change>& changes, const Finding& limit,
                                 const PredictedLaunch& launch) {
-  const std::optional<Changed> other = changed_by(change.changes, launch);
+  const std::string name = changes.size() == 1 ? to_string(changes.front()) : "both changes";
+  const std::optional<Changed> other = changed_by(changes, launch);
   if (!other) {
     if (!limit.time || limit.time->share <= 0) return std::nullopt;
-    return Saving{.with = change.name,
-                  .share = std::min(1 - share_of_longest_block(launch), limit.time->share)};
+    return Saving{.with = name, .share = std::min(1 - share_of_longest_block(launch), limit.time->share)};
   }
-  Saving saving{.with = change.name,
-                .share = saved_by(launch, other->configuration, other->tasks),
-                .is_simulated = true};
+  Saving saving{
+      .with = name, .share = saved_by(launch, other->configuration, other->tasks), .is_simulated = true};
   for (const LaunchOfWork& whole : whole_waves_of(*other, launch)) {
     const Tasks same(whole.work, whole.launch.grid_blocks, warps_of_block(whole.launch.block_threads));
     const double share = saved_by(launch, {whole.launch, other->configuration.usage}, same);
     if (share < saving.share + kLeastShare) continue;
     saving.share = share;
-    saving.with = fmt::format("{} and {} blocks", change.name, grouped(whole.launch.grid_blocks));
+    saving.with = fmt::format("{} and {} blocks", name, grouped(whole.launch.grid_blocks));
     saving.has_other_grid = true;
   }
   return saving;
@@ -210,10 +188,10 @@ std::string bounded_remedy(const Finding& limit, const PredictedLaunch& launch) 
 /// each: else a bound is told.
 Remedy remedy_of_limit(const Finding& limit, const PredictedLaunch& launch) {
   if (!limit.advice) return {.sentences = limit.remedy};
-  const std::vector<NamedChanges> all = named_changes(*limit.advice);
+  const std::vector<std::vector<Change>> all = changes_of(*limit.advice);
   std::vector<Saving> savings;
   double most = 0;
-  for (const NamedChanges& changes : all) {
+  for (const std::vector<Change>& changes : all) {
     const std::optional<Saving> saving = saving_of(changes, limit, launch);
     if (!saving) continue;
     savings.push_back(*saving);
@@ -224,10 +202,14 @@ Remedy remedy_of_limit(const Finding& limit, const PredictedLaunch& launch) {
   if (most < kLeastShare && std::ranges::all_of(savings, &Saving::is_simulated))
     return {.sentences =
                 fmt::format("{} It is predicted to save no time{}.", limit.remedy, why_no_time(all, launch))};
+  // A time or active cycles do not tell what warps wait for.
+  const std::string_view condition = launch.origin == WorkOrigin::inferred
+                                         ? ", if warps wait for latency rather than for memory or issue slots"
+                                         : "";
   const std::string saved =
       all.size() == 1 && !savings.front().has_other_grid
-          ? fmt::format("It is predicted to save {:.0f} % of the time.", 100 * most)
-          : fmt::format("Predicted to save: {}.", fmt::join(mapped(savings, saving_text), ", "));
+          ? fmt::format("It is predicted to save {:.0f} % of the time{}.", 100 * most, condition)
+          : fmt::format("Predicted to save: {}{}.", fmt::join(mapped(savings, saving_text), ", "), condition);
   return {.saved = most, .sentences = fmt::format("{} {}", limit.remedy, saved)};
 }
 

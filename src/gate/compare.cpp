@@ -163,7 +163,7 @@ void require_gpu_of(const Tolerances& tolerances, std::span<const RecordedRun> r
 /// Kernels of binaries whose local loads and stores neither side counted: more of them would not be seen.
 void note_uncounted_spills(Comparison& into) {
   const auto is_uncounted = [](const std::optional<RecordedCase>& side) {
-    if (!side || !side->row.gpu.empty() || !side->row.recorded_at.empty()) return false;
+    if (!side || !side->row.recorded_at.empty()) return false;
     return side->row.local_bytes_per_thread.value_or(0) > 0 && !side->row.spill_bytes;
   };
   const auto uncounted = std::ranges::count_if(into.cases, [&](const ComparedCase& each) {

@@ -132,8 +132,8 @@ LaunchChange compare_launches(const Sides& sides, const GateContext& context, Co
 bool was_never_launched(const Sides& sides) {
   const auto is_calculated = [](const RecordedCase* recorded) {
     const Row& row = recorded->row;
-    return row.gpu.empty() && row.time_status.empty() && row.counters_status.empty() && !row.time_us &&
-           !row.achieved_pct;
+    return row.recorded_at.empty() && row.time_status.empty() && row.counters_status.empty() &&
+           !row.time_us && !row.achieved_pct;
   };
   return std::ranges::all_of(sides.baseline, is_calculated) &&
          std::ranges::all_of(sides.candidate, is_calculated);

@@ -402,8 +402,8 @@ std::string provenance(const Comparison& comparison, std::optional<RecordedCase>
     if (first == nullptr || row.recorded_at < first->recorded_at) first = &row;
   }
   if (first == nullptr) return "no rows are compared";
-  if (first->gpu.empty() && first->recorded_at.empty()) {
-    return "calculated, nothing measured" +
+  if (first->recorded_at.empty() && first->time_status.empty()) {
+    return "calculated, nothing measured" + (first->gpu.empty() ? "" : ", for " + first->gpu) +
            (first->cuda_toolkit.empty() ? "" : fmt::format("; code by CUDA {}", first->cuda_toolkit));
   }
   return fmt::format("{}, commit {}, {}", first->gpu, first->commit, first->recorded_at);

@@ -222,7 +222,9 @@ std::string both(const PairOfChanges& pair) {
 
 TheoryAdvice advise_on_theory(const Limits& limits, const Configuration& configuration) {
   const auto& [launch, usage] = configuration;
-  TheoryAdvice advice{theoretical_occupancy(limits, launch, usage).theoretical_pct, {}, {}, {}, {}, {}, {}};
+  TheoryAdvice advice;
+  advice.theoretical_pct = theoretical_occupancy(limits, launch, usage).theoretical_pct;
+  advice.shared_bytes_per_block = value_on(Axis::shared_bytes_per_block, configuration);
   const std::vector<Step> steps = steps_up(limits, configuration, advice.theoretical_pct);
   const double highest_pct = highest_below(steps, 101);
   const double below_pct = highest_below(steps, highest_pct);
@@ -256,6 +258,18 @@ TheoryAdvice advise_on_theory(const Limits& limits, const Configuration& configu
   return advice;
 }
 
+std::vector<std::vector<Change>> changes_of(const TheoryAdvice& advice) {
+  std::vector<std::vector<Change>> all;
+  for (const Step& step : advice.highest) all.push_back({step.change});
+  for (const auto& step : {advice.below, advice.carveout, advice.beyond}) {
+    if (step) all.push_back({step->change});
+  }
+  for (const auto& pair : {advice.within_reach, advice.pair}) {
+    if (pair) all.push_back({pair->first, pair->second});
+  }
+  return all;
+}
+
 std::vector<std::string> sentences(const TheoryAdvice& advice) {
   const std::string now = fmt::format("{:.4g} %", advice.theoretical_pct);
   std::vector<std::string> all;
@@ -273,6 +287,12 @@ std::vector<std::string> sentences(const TheoryAdvice& advice) {
     all.push_back(advice.theoretical_pct >= 100
                       ? "Theory cannot rise: 100 %."
                       : fmt::format("Theory cannot rise: no one or two changes raise {}.", now));
+  const auto resizes = [](const std::vector<Change>& changes) {
+    return std::ranges::find(changes, Axis::block_threads, &Change::axis) != changes.end();
+  };
+  if (advice.shared_bytes_per_block > 0 && std::ranges::any_of(changes_of(advice), resizes))
+    all.push_back(fmt::format("Blocks of another size are taken to have {} B of shared memory, too.",
+                              advice.shared_bytes_per_block));
   return all;
 }
 

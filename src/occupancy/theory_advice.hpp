@@ -89,12 +89,16 @@ struct TheoryAdvice {
   /// Where a pair of changes within reach gives more than kClearlyMore times what `highest` does, or more than now where no step
   /// helps: the best such pair, as best_pair() chooses.
   std::optional<PairOfChanges> within_reach;
+  std::int64_t shared_bytes_per_block = 0;  ///< now; a block of another size asks for as much
 };
+
+/// What each remedy consists of, one change or two, in the order of sentences().
+std::vector<std::vector<Change>> changes_of(const TheoryAdvice& advice);
 
 /// @throws InputError as theoretical_occupancy
 TheoryAdvice advise_on_theory(const Limits& limits, const Configuration& configuration);
 
-/// The advice in sentences, a change each, with what it costs.
+/// The advice in sentences, a remedy each, with what it costs; a last one on shared memory where the block size changes.
 std::vector<std::string> sentences(const TheoryAdvice& advice);
 
 /// The highest occupancy of all that is named; now where nothing helps.

@@ -72,11 +72,18 @@ std::vector<LaunchOfWork> candidates(const Launch& launch, const Usage& usage, c
   std::vector<LaunchOfWork> all;
   if (work.seed()) return all;
   all = whole_waves({launch, work}, usage, limits, topology);
+  // Those of uneven or contending blocks would take long to simulate.
+  const bool has_whole_waves = work.distribution.form == WorkForm::equal && work.rates() == Rates{};
+  const auto add = [&](const LaunchOfWork& candidate) {
+    all.push_back(candidate);
+    if (!has_whole_waves) return;
+    for (const LaunchOfWork& whole : whole_waves(candidate, usage, limits, topology)) all.push_back(whole);
+  };
   for (int cluster_blocks = launch.cluster_blocks - 1; cluster_blocks >= 1; --cluster_blocks) {
     if (launch.grid_blocks % cluster_blocks != 0) continue;
     LaunchOfWork candidate{launch, work};
     candidate.launch.cluster_blocks = cluster_blocks;
-    all.push_back(candidate);
+    add(candidate);
   }
   // Shared memory that the kernel itself declares does not change with the block.
   if (usage.static_shared_bytes > 0 || launch.cluster_blocks > 1) return all;
@@ -89,11 +96,7 @@ std::vector<LaunchOfWork> candidates(const Launch& launch, const Usage& usage, c
     candidate.launch.dynamic_shared_bytes = launch.dynamic_shared_bytes * threads / launch.block_threads;
     const bool is_grid = candidate.launch.grid_blocks <= kMostGridShape.x;
     if (!is_grid || theoretical_occupancy(limits, candidate.launch, usage).blocks_per_sm == 0) continue;
-    all.push_back(candidate);
-    // Those of uneven or contending blocks would take long to simulate.
-    if (work.distribution.form == WorkForm::equal && work.rates() == Rates{}) {
-      for (const LaunchOfWork& whole : whole_waves(candidate, usage, limits, topology)) all.push_back(whole);
-    }
+    add(candidate);
   }
   return all;
 }

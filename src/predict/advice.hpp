@@ -44,9 +44,8 @@ std::vector<LaunchOfWork> whole_waves(const LaunchOfWork& of, const Usage& usage
 std::string why_not_advised(const Launch& launch, const Work& work);
 
 /// Where most is lost to uneven warps within a block: the same work spread evenly over the warps of the same
-/// launch. Otherwise tries whole waves (the same work in more or fewer blocks), smaller clusters of the same
-/// grid, block sizes from half to twice the asked one (the same threads in other blocks, dynamic shared memory in
-/// proportion), of equal ones their whole waves too, and, of uneven work, twice as many blocks for as long as another
+/// launch. Otherwise tries whole waves (the same work in more or fewer blocks), smaller clusters, block sizes from half to twice the
+/// asked one (the same threads in other blocks, dynamic shared memory in proportion), of both with equal work their whole waves too, and, of uneven work, twice as many blocks for as long as another
 /// doubling saves 1 % of the time more. Gives the one that is done soonest by simulation, of those that save about as much the
 /// one that changes less. Work that is drawn is left out: another grid would be another draw. Work keeps its distribution and
 /// its total: cycles are rescaled, and the number of `last` units goes with that of all. Empty if none saves 1 % of the time or is tried: why_not_advised().

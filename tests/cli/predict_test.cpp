@@ -50,6 +50,24 @@ class PredictFromFile : public testing::Test {
   std::filesystem::path folder_ = temporary_.path();
 };
 
+TEST(Predict, SmallerClustersAreTriedWithTheirWholeWavesToo) {
+  // 15 % is what 560 blocks in clusters of 16 save.
+  EXPECT_THAT(printed("predict --gpu h100-sxm5-80gb --block-size 256 --registers 48 --dynamic-smem 40K "
+                      "--cluster 16 --grid 960 --work equal:90000"),
+              HasSubstr("660 blocks of 256 threads in clusters of 2 would take 27 % less time"));
+}
+
+TEST(Predict, WhatMoreWarpsSaveHoldsForInferredWorkIfTheyWaitForLatency) {
+  const std::string launch = "predict --gpu h200 --block-size 384 --registers 38 --grid 730 ";
+  const std::string condition = "blocks, if warps wait for latency rather than for memory or issue slots.";
+  EXPECT_THAT(printed(launch + "--time-us 125"), HasSubstr(condition));
+  EXPECT_THAT(printed(launch + "--work equal:125us"), Not(HasSubstr("if warps wait")));
+  EXPECT_THAT(
+      printed("predict --gpu h200 --block-size 256 --registers 64 --grid 4224 --work equal:40000:issue=9500"),
+      HasSubstr(
+          "save no time: warps share issue slots or a pipe, which are busy: issue fewer instructions."));
+}
+
 /// Of draws of one launch whose uneven blocks cost the counter 0.7 to 2 points and the time 17 to 18 %.
 TEST(Predict, UnevenBlocksHaveTheirRemedyByTheTimeThatTheyCost) {
   for (const char* seed : {"1", "2", "11"})
@@ -357,7 +375,8 @@ TEST(Predict, AdvisesGridsOfWholeClusters) {
           cluster, grid));
       const auto answer = nlohmann::json::parse(said);
       if (answer.contains("advice")) {
-        EXPECT_EQ(answer["advice"]["grid_blocks"].get<int>() % std::stoi(cluster), 0)
+        const auto& advice = answer["advice"];
+        EXPECT_EQ(advice["grid_blocks"].get<int>() % advice["cluster_blocks"].get<int>(), 0)
             << cluster << " " << grid;
       }
     }
@@ -365,12 +384,19 @@ TEST(Predict, AdvisesGridsOfWholeClusters) {
 }
 
 TEST(Predict, AdvisesSmallerClustersThatTakeFewerRounds) {
+  const std::string launch =
+      "predict --gpu h200 --block-size 384 --registers 80 --grid 240 --work equal:50000 ";
   EXPECT_THAT(
-      printed(
-          "predict --gpu h200 --block-size 384 --registers 80 --cluster 12 --grid 240 --work equal:50000"),
-      AllOf(HasSubstr("240 blocks of 384 threads in clusters of 8 would take 50 % less time"),
+      printed(launch + "--cluster 12"),
+      AllOf(HasSubstr("264 blocks of 384 threads in clusters of 2 would take 55 % less time"),
             ContainsRegex(
                 "Two small changes do(.|\n)*Predicted to save: 64 % with 56 registers.* and 336 blocks")));
+  // An H200 took 407 and 205 us with clusters of 12 and of 8.
+  const auto cycles = [&](const char* cluster) {
+    const auto answer = nlohmann::json::parse(printed(launch + "--format json --cluster " + cluster));
+    return answer["predicted_cycles_active_max"].get<double>();
+  };
+  EXPECT_NEAR(cycles("8") / cycles("12"), 205. / 407, 0.01);
 }
 
 TEST(Predict, DividesUnevenBlocksAsLongAsThatSavesTime) {

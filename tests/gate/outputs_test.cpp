@@ -337,6 +337,23 @@ TEST(StaticRows, OfAnotherComputeCapabilityAreNotCompared) {
   EXPECT_EQ(comparison.verdict(), Verdict::no_verdict);
 }
 
+TEST(StaticRows, OfANamedGpuAreCalculatedToo) {
+  const TemporaryFolder folder;
+  const auto rows_of = [&](const char* name, int registers) {
+    const std::string file = (folder.path() / (std::string(name) + ".in.csv")).string();
+    const std::string rows = (folder.path() / (std::string(name) + ".csv")).string();
+    std::ofstream(file) << "case,block_threads,registers_per_thread\na,288,72\nb,512," << registers << "\n";
+    std::ofstream(rows) << printed({"calc", "--batch", file.c_str(), "--gpu", "4090"});
+    return rows;
+  };
+  const std::string before = rows_of("before", 40);
+  const Outcome better = run_command(std::vector<std::string>{"gate", before, rows_of("better", 39)});
+  EXPECT_EQ(better.status, ExitStatus::done) << better.out;
+  EXPECT_THAT(better.out, HasSubstr("calculated, nothing measured, for NVIDIA GeForce RTX 4090"));
+  EXPECT_EQ(run_command(std::vector<std::string>{"gate", before, rows_of("worse", 48)}).status,
+            ExitStatus::regression);
+}
+
 TEST(StaticRows, AreNoStandInForRowsThatWereMeasured) {
   const std::string calculated = batch_of({{"a", 32}});
   std::vector<Row> rows = parse_rows(calculated, "calculated");

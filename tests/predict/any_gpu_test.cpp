@@ -182,7 +182,7 @@ TEST(AnyGpu, LaunchesInClustersArePredictedAndAdvisedInWholeOnes) {
       EXPECT_TRUE(prediction.interval.contains(prediction.predicted_pct));
       const auto advice = advise(launch, usage, limits, chosen, work, prediction, {.most_runs = 1});
       if (advice) {
-        EXPECT_EQ(advice->launch.grid_blocks % cluster, 0);
+        EXPECT_EQ(advice->launch.grid_blocks % advice->launch.cluster_blocks, 0);
       }
       advised += advice.has_value();
       launch.grid_blocks = cluster * std::int64_t{10'000};
