@@ -146,13 +146,12 @@ std::string_view pace_of(const Situation& situation) {
 
 /// The clock that the bound of uneven blocks takes, where it has the launch's cycles by its time.
 std::string clock_of_bound(const Situation& situation) {
+  const std::optional<double> least = situation.least_share_of_active_time();
+  if (!least || *least == situation.share_of_active_time()) return "";
   const LaunchFacts& facts = situation.facts;
-  if (situation.share_of_active_time() == situation.least_share_of_active_time() || !facts.most_cycles_active)
-    return "";
   return fmt::format(
       " At {:.0f} MHz SMs had blocks for {:.0f} % of the time; --clock-mhz takes another clock.",
-      *facts.most_cycles_active / *facts.times.time_us,
-      100 * situation.least_share_of_active_time().value_or(1));
+      facts.most_cycles_active.value() / facts.times.time_us.value(), 100 * *least);
 }
 
 std::optional<TimeSaved> not_known_of_active_time(const Situation& situation) {
