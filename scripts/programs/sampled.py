@@ -60,7 +60,7 @@ def differences(sampled: Path, counted: Path) -> dict[str, str]:
     told["stable_pct"] = f"{100 * sum(number(theirs[key], 'total_time_us') for key in stable) / max(total, 1e-9):.1f}"
     for kind, is_of, limit in (("long", float.__ge__, 0.5), ("short", float.__lt__, 1)):
         of = [abs(points[key]) for key in stable if is_of(number(theirs[key], "time_us"), float(LONG_US))]
-        within = f"{100 * sum(point <= limit for point in of) / len(of):.0f}" if of else ""
+        within = f"{100 * sum(point <= limit for point in of) / len(of):.1f}" if of else ""
         told |= {f"{kind}_kernels": f"{len(of)}", f"{kind}_within_pct": within}
     told["worst_points"] = f"{max(abs(points[key]) for key in stable):.2f}" if stable else ""
     for key in sorted(both, key=lambda key: -abs(points[key]))[:6]:
