@@ -239,14 +239,13 @@ std::string answer_kernels(const CalcOptions& options, const CLI::App& parser, C
   if (parser.count("--block-size") > 0) question.block_threads = options.launch.block_threads;
   CodeSelection code = options.code;
   const AnswerFormat format = format_of(options);
-  if (!options.gpu.given())
-    return answer_binary(read_device_code(options.from, code, console.err), question, format);
-  const std::vector<GpuOption> gpus = asked_gpus(options.gpu);
+  const std::vector<GpuOption> gpus =
+      options.gpu.given() ? asked_gpus(options.gpu) : std::vector<GpuOption>{options.gpu};
   if (gpus.size() > 1 && format != AnswerFormat::table)
     throw InputError("--from: rows are of one GPU: ask for each, or for a table");
   std::string text;
   for (const GpuOption& gpu : gpus) {
-    code.runs_on = question.compute_capability = capability_of(gpu);
+    if (gpu.given()) code.runs_on = question.compute_capability = capability_of(gpu);
     if (gpus.size() > 1)
       text += fmt::format("{}{}:\n", text.empty() ? "" : "\n",
                           gpu.name.empty() ? gpu.compute_capability : gpu.name);

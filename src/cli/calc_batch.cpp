@@ -176,8 +176,7 @@ std::string as_table(std::span<const Json> rows) {
   }
   return text_table(lines, align) + why_not_launched(rows) + idle +
          (ranked ? "\nRanked by theoretical occupancy alone: `occbench predict --batch FILE` predicts what a "
-                   "grid "
-                   "achieves, `occbench sweep` measures what is fastest.\n"
+                   "grid achieves, `occbench sweep` measures what is fastest.\n"
                  : "") +
          (ranked && has_several_capabilities(rows)
               ? "Rows of each compute capability are ranked by themselves.\n"

@@ -457,6 +457,7 @@ void declare_numbers_option(CLI::App& parser, NumbersOption& numbers) {
       kLeastMeasured, kMostMeasured);
   add("--clock-mhz", numbers.clock_mhz,
       "clock of the SMs in that time (default: the highest of --gpu; ncu holds a lower one)", 1, 1e5);
+  parser.get_option("--clock-mhz")->needs("--time-us");
   add("--sm-cycles-active-avg", numbers.sm_cycles_active_avg, "sm__cycles_active.avg", kLeastMeasured,
       kMostMeasured);
   add("--resident-blocks", numbers.resident_blocks, "sm__ctas_active.avg.per_cycle_active", kLeastMeasured,

@@ -173,6 +173,7 @@ TEST(ExplainNumbers, UnevenBlocksAreBoundedByTheTimeInWhichOtherSmsHaveNone) {
   EXPECT_THAT(printed(timed), testing::AllOf(HasSubstr("At most 1.28 of 1.83 ms"),
                                              HasSubstr("At 1980 MHz SMs had blocks for 34 % of the time")));
   EXPECT_THAT(printed(timed + " --clock-mhz 1000"), HasSubstr("At 1000 MHz SMs had blocks for 68 % of"));
+  EXPECT_THAT(refusal(launch + " --clock-mhz 1000"), HasSubstr("--clock-mhz requires --time-us"));
   for (const std::string& known : {std::string(), cycles, std::string(" --time-us 1825.504")})
     EXPECT_THAT(printed(launch + known),
                 testing::AllOf(HasSubstr("Time saved: Not known: read occupancy over elapsed cycles"),

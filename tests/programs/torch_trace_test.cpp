@@ -89,6 +89,16 @@ TEST(TorchTrace, SaysForHowLongTheGpuHadNoKernel) {
                         "without a kernel, which occupancy does not mend"));
 }
 
+TEST(TorchTrace, OfKernelsThatRunAtOnceSaysNothingOfTheTimeWithoutOne) {
+  const TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "t.json";
+  std::ofstream(file) << trace_text(kernel_event("one", 4.5, "64,1,1", "128,1,1", 32, 0, 3) + "," +
+                                    kernel_event("other", 4.5, "64,1,1", "128,1,1", 32, 0, 3, 20));
+  std::ostringstream said;
+  import_torch_trace({.file = file, .clock_mhz = 1980}, said);
+  EXPECT_THAT(said.str(), testing::Not(HasSubstr("without a kernel")));
+}
+
 TEST(TorchTrace, GivesRowsWithTheTheoryOfTheGpu) {
   const TorchTrace trace = parsed(kernel_event("gemm", 100, "66,2,1", "384,1,1", 168, 229376, 0));
   const Row row = row_of(program_case(trace.kernels[0].entry));
