@@ -210,9 +210,7 @@ struct Explained {
 /// @param all  of the files, among which there may be another build of its kernel
 Explained explained(CaseRecord record, std::span<const CaseRecord> all) {
   LaunchFacts facts = facts_of(record);
-  facts.faster = faster_build_of(record, all);
-  facts.roomier = roomier_build_of(record, all);
-  facts.leaner = leaner_launch_of(record, all);
+  facts.others = other_builds_of(record, all);
   std::vector<Finding> findings = in_place(record, [&] { return diagnose(facts); });
   // The device's own limits, which the table lacks, made the recorded one.
   if (facts.limits != nullptr) record.explanation = explanation_of(facts, findings);

@@ -71,8 +71,8 @@ constexpr std::string_view kBesideOccupancy =
 
 /// More registers change how long warps take, which no counter of this build tells.
 TimeSaved time_of_spills(const Situation& situation) {
-  const std::optional<OtherBuild>& faster = situation.facts.faster;
-  const std::optional<OtherBuild>& roomier = situation.facts.roomier;
+  const std::optional<OtherBuild>& faster = situation.facts.others.faster;
+  const std::optional<OtherBuild>& roomier = situation.facts.others.roomier;
   if (faster) return measured_with(*faster, faster->variant, situation);
   if (roomier) {
     return measured_with(*roomier,
@@ -140,7 +140,7 @@ std::optional<Claim> spills(const Situation& situation) {
   if (!spills_show(situation)) return std::nullopt;
   const CounterValues& counters = situation.counters();
   const double sectors = counters.local_sectors.value_or(0);
-  const std::optional<OtherBuild>& roomier = situation.facts.roomier;
+  const std::optional<OtherBuild>& roomier = situation.facts.others.roomier;
   const bool more_are_no_faster = roomier && roomier->time_us >= *situation.facts.times.time_us;
   return Claim{.takes_rest = true,
                .evidence = evidence_of({{"local_sectors", counters.local_sectors},

@@ -151,7 +151,7 @@ constexpr double kLowPct = 60;
 std::optional<Claim> register_limit(const Situation& situation) {
   std::optional<Claim> claim = limit_claim(situation, Limiter::registers,
                                            {{"registers_per_thread", situation.usage.registers_per_thread}});
-  const std::optional<OtherBuild>& faster = situation.facts.faster;
+  const std::optional<OtherBuild>& faster = situation.facts.others.faster;
   if (claim && faster && faster->registers_per_thread < situation.usage.registers_per_thread)
     claim->time = measured_with(*faster, faster->variant, situation);
   return claim;
@@ -162,7 +162,7 @@ std::optional<Claim> shared_memory_limit(const Situation& situation) {
       limit_claim(situation, Limiter::shared_memory,
                   {{"static_shared_bytes", static_cast<double>(situation.usage.static_shared_bytes)},
                    {"dynamic_shared_bytes", static_cast<double>(situation.launch.dynamic_shared_bytes)}});
-  if (const std::optional<OtherBuild>& leaner = situation.facts.leaner; claim && leaner) {
+  if (const std::optional<OtherBuild>& leaner = situation.facts.others.leaner; claim && leaner) {
     claim->time = measured_with(
         *leaner, fmt::format("{} B of dynamic shared memory", leaner->dynamic_shared_bytes), situation);
   }
@@ -292,6 +292,7 @@ std::optional<Claim> unused_shared_memory(const Situation& situation) {
     if (enough.blocks_per_sm < situation.occupancy.blocks_per_sm) continue;
     const int kept = situation.occupancy.shared_bytes_per_sm;
     if (enough.shared_bytes_per_sm == kept) return std::nullopt;
+    const std::optional<OtherBuild>& other = situation.facts.others.carveout;
     return Claim{
         .part = Part::beside,
         .evidence = evidence_of({{"carveout_pct", *situation.launch.carveout_pct},
@@ -301,13 +302,16 @@ std::optional<Claim> unused_shared_memory(const Situation& situation) {
             *situation.launch.carveout_pct, grouped(kept), situation.occupancy.blocks_per_sm,
             grouped(situation.occupancy.blocks_per_sm * situation.occupancy.shared_bytes_per_block)),
         .remedy = fmt::format("With {} % as the carveout as many blocks fit, and L1 has {} B more.", pct,
-                              grouped(kept - enough.shared_bytes_per_sm))};
+                              grouped(kept - enough.shared_bytes_per_sm)),
+        .time = other ? std::optional(measured_with(
+                            *other, fmt::format("{} % as the carveout", other->carveout_pct), situation))
+                      : std::nullopt};
   }
   return std::nullopt;
 }
 
 std::optional<Claim> faster_build(const Situation& situation) {
-  const std::optional<OtherBuild>& faster = situation.facts.faster;
+  const std::optional<OtherBuild>& faster = situation.facts.others.faster;
   if (!faster) return std::nullopt;
   return Claim{.part = Part::beside,
                .confidence = Confidence::measured,

@@ -69,16 +69,37 @@ bool is_another_build(const CaseRecord& record, const CaseRecord& other,
           (label_variant(record, records) && label_variant(other, records)));
 }
 
+/// Whether two rows are of one build and launch, but for dynamic shared memory and carveout.
+bool is_same_build(const CaseRecord& record, const CaseRecord& other) {
+  Launch same = *other.launch;
+  same.dynamic_shared_bytes = record.launch->dynamic_shared_bytes;
+  same.carveout_pct = record.launch->carveout_pct;
+  return same == *record.launch && is_same_work(record, other) &&
+         record.identity.variant == other.identity.variant &&
+         record.compiled->usage == other.compiled->usage && is_same_amount(record, other);
+}
+
 bool is_leaner_launch(const CaseRecord& record, const CaseRecord& other,
                       std::span<const CaseRecord> records) {
   if (!says_how_fast(record) || !says_how_fast(other) || !record.theory || !other.theory) return false;
-  Launch same = *other.launch;
-  same.dynamic_shared_bytes = record.launch->dynamic_shared_bytes;
-  return other.launch->dynamic_shared_bytes < record.launch->dynamic_shared_bytes && same == *record.launch &&
-         other.theory->theoretical_pct > record.theory->theoretical_pct && is_same_work(record, other) &&
-         record.identity.variant == other.identity.variant &&
-         record.compiled->usage == other.compiled->usage && is_same_amount(record, other) &&
+  return other.launch->dynamic_shared_bytes < record.launch->dynamic_shared_bytes &&
+         other.launch->carveout_pct == record.launch->carveout_pct &&
+         other.theory->theoretical_pct > record.theory->theoretical_pct && is_same_build(record, other) &&
          label_variant(record, records) && label_variant(other, records);
+}
+
+/// Of a case's parameters those that do not say again what its carveout is.
+auto parameters_but_carveout(const CaseRecord& record) {
+  auto parameters = record.identity.parameters;
+  std::erase_if(parameters, [](const auto& each) { return each.first == to_string(Axis::carveout_pct); });
+  return parameters;
+}
+
+bool is_smaller_carveout(const CaseRecord& record, const CaseRecord& other) {
+  if (!says_how_fast(record) || !says_how_fast(other)) return false;
+  return other.launch->carveout_pct && record.launch->carveout_pct > other.launch->carveout_pct &&
+         other.launch->dynamic_shared_bytes == record.launch->dynamic_shared_bytes &&
+         is_same_build(record, other) && parameters_but_carveout(record) == parameters_but_carveout(other);
 }
 
 std::optional<OtherBuild> fastest_of(std::span<const CaseRecord> records, const auto& counts) {
@@ -95,6 +116,7 @@ std::optional<OtherBuild> fastest_of(std::span<const CaseRecord> records, const 
                     .registers_per_thread = fastest->compiled->usage.registers_per_thread,
                     .least_registers = least_registers,
                     .dynamic_shared_bytes = fastest->launch->dynamic_shared_bytes,
+                    .carveout_pct = fastest->launch->carveout_pct.value_or(kDefaultCarveout),
                     .achieved_pct = *fastest->readings.counters.achieved_pct,
                     .time_us = *fastest->times.time_us};
 }
@@ -234,23 +256,22 @@ LaunchFacts facts_of(const CaseRecord& record, const Limits* limits) {
                             function_of(record.identity.kernel) == record.identity.kernel};
 }
 
-std::optional<OtherBuild> faster_build_of(const CaseRecord& record, std::span<const CaseRecord> records) {
-  return fastest_of(records, [&](const CaseRecord& other) {
-    return is_another_build(record, other, records) &&
-           *other.times.time_us <= kFaster * *record.times.time_us;
-  });
-}
-
-std::optional<OtherBuild> roomier_build_of(const CaseRecord& record, std::span<const CaseRecord> records) {
-  return fastest_of(records, [&](const CaseRecord& other) {
-    return is_another_build(record, other, records) &&
-           other.compiled->usage.registers_per_thread > record.compiled->usage.registers_per_thread;
-  });
-}
-
-std::optional<OtherBuild> leaner_launch_of(const CaseRecord& record, std::span<const CaseRecord> records) {
-  return fastest_of(records,
-                    [&](const CaseRecord& other) { return is_leaner_launch(record, other, records); });
+OtherBuilds other_builds_of(const CaseRecord& record, std::span<const CaseRecord> records) {
+  return {.faster = fastest_of(records,
+                               [&](const CaseRecord& other) {
+                                 return is_another_build(record, other, records) &&
+                                        *other.times.time_us <= kFaster * *record.times.time_us;
+                               }),
+          .roomier = fastest_of(records,
+                                [&](const CaseRecord& other) {
+                                  return is_another_build(record, other, records) &&
+                                         other.compiled->usage.registers_per_thread >
+                                             record.compiled->usage.registers_per_thread;
+                                }),
+          .leaner = fastest_of(
+              records, [&](const CaseRecord& other) { return is_leaner_launch(record, other, records); }),
+          .carveout = fastest_of(
+              records, [&](const CaseRecord& other) { return is_smaller_carveout(record, other); })};
 }
 
 }  // namespace occbench

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "diagnose/finding.hpp"
+#include "occupancy/configuration.hpp"
 #include "occupancy/occupancy.hpp"
 #include "occupancy/runtime_answers.hpp"
 #include "record/case_record.hpp"
@@ -15,14 +16,23 @@
 namespace occbench {
 
 /// Another build of a launch's kernel: the same useful work in the same launch, with other registers and spills; or with other
-/// dynamic shared memory.
+/// dynamic shared memory or carveout.
 struct OtherBuild {
   std::string variant;  ///< as the column
   int registers_per_thread = 0;
   int least_registers = 0;  ///< of all builds that it is the fastest of
   std::int64_t dynamic_shared_bytes = 0;
+  int carveout_pct = kDefaultCarveout;
   double achieved_pct = 0;
   double time_us = 0;
+};
+
+/// Of a record's kernel, among the rows of its files.
+struct OtherBuilds {
+  std::optional<OtherBuild> faster{};    ///< the fastest build, where it takes at most 0.95 of the time
+  std::optional<OtherBuild> roomier{};   ///< of those with more registers the fastest, however fast
+  std::optional<OtherBuild> leaner{};    ///< of those with less shared memory and more theory likewise
+  std::optional<OtherBuild> carveout{};  ///< of those with a smaller carveout likewise
 };
 
 /// Points, and between what they lie in nine of ten launches: which SMs get the last blocks is chance.
@@ -55,10 +65,8 @@ struct LaunchFacts {
   Times times{};
   ProgramUse program{};
   const KernelLibrary* library = nullptr;  ///< nullptr = the kernel is the user's own
-  bool may_be_tritons = false;          ///< a traced kernel with the name of C, of no library that is known
-  std::optional<OtherBuild> faster{};   ///< of those in the same file the fastest
-  std::optional<OtherBuild> roomier{};  ///< of those with more registers the fastest, however fast
-  std::optional<OtherBuild> leaner{};   ///< of those with less shared memory likewise
+  bool may_be_tritons = false;  ///< a traced kernel with the name of C, of no library that is known
+  OtherBuilds others{};
 };
 
 /// Of a record whose device is elsewhere: the limits are those that the table has of its compute capability.
@@ -67,14 +75,10 @@ LaunchFacts facts_of(const CaseRecord& record);
 /// Of a record whose device is here. @param limits  the device's own, which the table may lack
 LaunchFacts facts_of(const CaseRecord& record, const Limits* limits);
 
-/// The fastest other build of a record's kernel among `records`, where it takes at most 0.95 of the time. Builds are
-/// known to be of one kernel by equal experiment, kernel, work, launch and useful work per launch, and by registers and
-/// spilled bytes that differ. Parameters are equal, or only label the variants: with others each takes as long.
-std::optional<OtherBuild> faster_build_of(const CaseRecord& record, std::span<const CaseRecord> records);
-/// Likewise of those that have more registers, whatever time they take.
-std::optional<OtherBuild> roomier_build_of(const CaseRecord& record, std::span<const CaseRecord> records);
-/// Likewise of the same build with less dynamic shared memory and more occupancy by theory, whatever time it takes.
-std::optional<OtherBuild> leaner_launch_of(const CaseRecord& record, std::span<const CaseRecord> records);
+/// Other builds of a record's kernel among `records`. Builds are known to be of one kernel by equal experiment, kernel, work,
+/// launch and useful work per launch, and by registers and spilled bytes that differ. Parameters are equal, or only label the
+/// variants: with others each takes as long. Launches that differ in shared memory or carveout are of one build.
+OtherBuilds other_builds_of(const CaseRecord& record, std::span<const CaseRecord> records);
 
 /// Where the points between theory and counter are, by resident blocks. They add up to theoretical - achieved.
 struct MeasuredParts {

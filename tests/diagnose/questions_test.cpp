@@ -522,14 +522,14 @@ TEST(TimeSaved, OfSpillsIsNoneWhereBuildsOfMoreRegistersAreNoFaster) {
   facts.compiled->usage.local_bytes_per_thread = 64;
   facts.readings.counters.local_sectors = 1e9;
   facts.times.time_us = 776;
-  facts.roomier =
+  facts.others.roomier =
       OtherBuild{.variant = "cap_255", .registers_per_thread = 155, .least_registers = 144, .time_us = 1277};
   EXPECT_EQ(saved_by(facts, Cause::spills).sentence,
             "None found: 1.28 instead of 0.776 ms per launch were measured with 155 registers (cap_255).");
   EXPECT_EQ(saved_by(facts, Cause::spills).share, 0);
   EXPECT_THAT(the(diagnose(facts), Cause::spills).remedy,
               HasSubstr("no build of more registers that was measured is faster; the least of them has 144"));
-  facts.roomier->time_us = 760;
+  facts.others.roomier->time_us = 760;
   EXPECT_EQ(saved_by(facts, Cause::spills).sentence,
             "0.76 instead of 0.776 ms per launch were measured with 155 registers (cap_255).");
   EXPECT_THAT(the(diagnose(facts), Cause::spills).remedy, HasSubstr("Allow more than 128 registers"));
@@ -848,11 +848,11 @@ TEST(TimeSaved, OfRegistersIsWhatABuildOfFewerWasMeasuredToSave) {
   LaunchFacts facts = by_numbers("9.0", 132, {.block_threads = 128, .grid_blocks = 132 * 12},
                                  {.registers_per_thread = 155}, 18);
   facts.times.time_us = 835;
-  facts.faster =
+  facts.others.faster =
       OtherBuild{.variant = "cap_128", .registers_per_thread = 128, .achieved_pct = 24, .time_us = 748};
   EXPECT_EQ(saved_by(facts, Cause::register_limit).sentence,
             "0.748 instead of 0.835 ms per launch were measured with cap_128.");
-  facts.faster->registers_per_thread = 168;
+  facts.others.faster->registers_per_thread = 168;
   EXPECT_THAT(saved_by(facts, Cause::register_limit).sentence, testing::Not(HasSubstr("were measured")));
 }
 

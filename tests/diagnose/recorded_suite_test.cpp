@@ -230,11 +230,11 @@ TEST(RecordedSuite, ASpilledRowNamesTheBuildOfItsKernelThatIsFaster) {
     int faster = 0;
     for (const CaseRecord& record : records) {
       LaunchFacts facts = facts_of(record);
-      facts.faster = faster_build_of(record, records);
-      if (!facts.faster) continue;
+      facts.others = other_builds_of(record, records);
+      if (!facts.others.faster) continue;
       ++faster;
       EXPECT_EQ(record.identity.kernel, "register_pressure");
-      EXPECT_LT(facts.faster->time_us, *record.times.time_us);
+      EXPECT_LT(facts.others.faster->time_us, *record.times.time_us);
       EXPECT_THAT(explanation_of(facts), testing::HasSubstr("times as fast at 24"))
           << full_name(record.identity);
       if (suite == kSuites[0] && record.identity.variant == "cap_48" && record.launch->block_threads == 256) {
@@ -248,23 +248,24 @@ TEST(RecordedSuite, ASpilledRowNamesTheBuildOfItsKernelThatIsFaster) {
       return each.identity.experiment == "launch_bounds" && each.identity.variant == "min_blocks_5";
     });
     ASSERT_NE(few, records.end());
-    ASSERT_TRUE(faster_build_of(*few, records)) << "another number of minimum blocks is another parameter";
-    EXPECT_EQ(faster_build_of(*few, records)->variant, "min_blocks_2");
-    EXPECT_EQ(roomier_build_of(*few, records)->registers_per_thread, 128);
+    ASSERT_TRUE(other_builds_of(*few, records).faster)
+        << "another number of minimum blocks is another parameter";
+    EXPECT_EQ(other_builds_of(*few, records).faster->variant, "min_blocks_2");
+    EXPECT_EQ(other_builds_of(*few, records).roomier->registers_per_thread, 128);
     // One build answers for two numbers of minimum blocks, and takes as long.
     int labelled_twice = 0;
     for (const CaseRecord& record : records) {
       if (record.identity.experiment != "launch_bounds" || record.identity.variant != "cap_32") continue;
       ++labelled_twice;
       LaunchFacts facts = facts_of(record);
-      facts.faster = faster_build_of(record, records);
-      ASSERT_TRUE(facts.faster) << suite << ": " << full_name(record.identity);
+      facts.others = other_builds_of(record, records);
+      ASSERT_TRUE(facts.others.faster) << suite << ": " << full_name(record.identity);
       const auto findings = diagnose(facts);
       const auto spilled = std::ranges::find(findings, Cause::spills, &Finding::cause);
       ASSERT_NE(spilled, findings.end());
       EXPECT_THAT(spilled->time->sentence,
-                  testing::EndsWith("were measured with " + facts.faster->variant + "."));
-      EXPECT_EQ(facts.faster->registers_per_thread, 128);
+                  testing::EndsWith("were measured with " + facts.others.faster->variant + "."));
+      EXPECT_EQ(facts.others.faster->registers_per_thread, 128);
     }
     EXPECT_EQ(labelled_twice, 2);
   }
@@ -276,7 +277,7 @@ TEST(RecordedSuite, ARowOfOtherParametersIsNoOtherBuildWhereAVariantHasSeveral) 
     return each.identity.variant != "min_blocks_2" && each.identity.variant != "min_blocks_5";
   });
   ASSERT_EQ(records.size(), 2U);
-  EXPECT_TRUE(faster_build_of(records[1], records));
+  EXPECT_TRUE(other_builds_of(records[1], records).faster);
   // As if both variants had been measured with two inputs, one of which takes twice the time.
   for (const std::size_t row : {0, 1}) {
     CaseRecord other = records[row];
@@ -285,8 +286,8 @@ TEST(RecordedSuite, ARowOfOtherParametersIsNoOtherBuildWhereAVariantHasSeveral) 
     *other.times.throughput /= 2;
     records.push_back(std::move(other));
   }
-  EXPECT_FALSE(faster_build_of(records[1], records));
-  EXPECT_TRUE(faster_build_of(records[3], records)) << "of the same input";
+  EXPECT_FALSE(other_builds_of(records[1], records).faster);
+  EXPECT_TRUE(other_builds_of(records[3], records).faster) << "of the same input";
 }
 
 TEST(RecordedSuite, ASpilledRowThatIsFastestSaysThatItsBuildOfMoreRegistersIsSlower) {
@@ -296,7 +297,7 @@ TEST(RecordedSuite, ASpilledRowThatIsFastestSaysThatItsBuildOfMoreRegistersIsSlo
       return full_name(each.identity) ==
              fmt::format("register_cap/register_pressure/{}/block_threads=256", variant);
     });
-    return roomier_build_of(*found, records);
+    return other_builds_of(*found, records).roomier;
   };
   const auto roomier = of_cap("cap_128");
   ASSERT_TRUE(roomier);
@@ -355,7 +356,7 @@ TEST(RecordedSuite, ALimitOfSharedMemorySavesWhatTheSameCaseWithLessOfItDid) {
           record.launch->dynamic_shared_bytes != 32'384)
         continue;
       LaunchFacts facts = facts_of(record);
-      facts.leaner = leaner_launch_of(record, records);
+      facts.others = other_builds_of(record, records);
       const auto findings = diagnose(facts);
       const auto limit = std::ranges::find(findings, Cause::shared_memory_limit, &Finding::cause);
       if (limit != findings.end()) return limit->time.value();
@@ -367,6 +368,25 @@ TEST(RecordedSuite, ALimitOfSharedMemorySavesWhatTheSameCaseWithLessOfItDid) {
       saved("walks_together_4").sentence,
       "None found: 0.277 instead of 0.272 ms per launch were measured with 0 B of dynamic shared memory.");
   EXPECT_NEAR(saved("walks_together_1").share, 1 - 348.128 / 448.416, 1e-6);
+}
+
+TEST(RecordedSuite, UnusedSharedMemorySavesWhatTheSameCaseWithASmallerCarveoutDid) {
+  const auto records = read_case_records(OCCBENCH_SOURCE_DIR "/results/nvidia-h200/full.csv");
+  const auto saved = [&](std::string_view parameters) {
+    const auto found = std::ranges::find_if(records, [&](const CaseRecord& each) {
+      return full_name(each.identity) == fmt::format("l1_carveout/l1_reuse/plain/{}", parameters);
+    });
+    if (found == records.end()) return TimeSaved{-1, "not found"};
+    LaunchFacts facts = facts_of(*found);
+    facts.others = other_builds_of(*found, records);
+    const auto findings = diagnose(facts);
+    const auto unused = std::ranges::find(findings, Cause::unused_shared_memory, &Finding::cause);
+    return unused == findings.end() ? TimeSaved{-1, "not said"} : unused->time.value();
+  };
+  EXPECT_EQ(saved("kilobytes=96/carveout_pct=100").sentence,
+            "0.0686 instead of 0.111 ms per launch were measured with 25 % as the carveout.");
+  EXPECT_NEAR(saved("kilobytes=96/carveout_pct=100").share, 1 - 68.608 / 110.976, 1e-6);
+  EXPECT_THAT(saved("kilobytes=16/carveout_pct=75").sentence, testing::StartsWith("None found: "));
 }
 
 TEST(RecordedSuite, ALimitOfTheoryPromisesNoTimeWhereWarpsWaitForAnAddress) {
