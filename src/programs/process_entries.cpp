@@ -64,6 +64,7 @@ bool is_possible(const KernelFacts& facts) {
 bool is_possible(const SampledTotals& totals) {
   const double all[] = {totals.warp_cycles, totals.active_cycles, totals.longest_cycles, totals.active_ns};
   return totals.launches > 0 && totals.samples >= 0 &&
+         (totals.active_cycles > 0) == (totals.longest_cycles > 0) &&
          std::ranges::all_of(all, [](double value) { return std::isfinite(value) && value >= 0; });
 }
 
@@ -82,6 +83,8 @@ std::string why_uncounted(const LaunchTotals& totals, const ProgramLaunches& see
   const auto place = static_cast<std::size_t>(totals.uncounted);
   return std::string(place < std::size(kInOrder) ? kInOrder[place] : "");
 }
+
+constexpr double kNsPerUs = 1000;
 
 /// The entries of one file.
 class ProcessEntries {
@@ -141,11 +144,12 @@ class ProcessEntries {
                                                                         : CountersStatus::failed;
   }
 
-  static std::vector<double> microseconds(const EntryView& entry) {
-    std::vector<double> times;
-    for (const float ns : entry.values<float>())
-      if (std::isfinite(ns) && ns >= 0) times.push_back(ns / 1000.0);
-    return times;
+  /// What times and shares can be: a broken file may hold any.
+  static std::vector<double> not_negative(const EntryView& entry, double over = 1) {
+    std::vector<double> numbers;
+    for (const float number : entry.values<float>())
+      if (std::isfinite(number) && number >= 0) numbers.push_back(number / over);
+    return numbers;
   }
 
   void add_device(const EntryView& entry) {
@@ -209,19 +213,17 @@ class ProcessEntries {
         }
         return;
       case EntryKind::times:
-        kernel.times_us = microseconds(entry);
+        kernel.times_us = not_negative(entry, kNsPerUs);
         return;
       case EntryKind::sampled:
         if (SampledTotals totals; entry.read(totals) && is_possible(totals)) kernel.sampled = totals;
         return;
       case EntryKind::sampled_times:
-        kernel.sampled_us = microseconds(entry);
+        kernel.sampled_us = not_negative(entry, kNsPerUs);
         return;
-      case EntryKind::sampled_pcts: {
-        const auto pcts = entry.values<float>();
-        kernel.sampled_pcts = {pcts.begin(), pcts.end()};
+      case EntryKind::sampled_pcts:
+        kernel.sampled_pcts = not_negative(entry);
         return;
-      }
       case EntryKind::reading:
         kernel.readings.push_back(entry.values<double>());
         return;
@@ -239,7 +241,7 @@ class ProcessEntries {
     const bool all_recorded = placed > 0 && process_.has_records != 0;
     seen.launches = all_recorded ? placed : std::max(totals.launched, placed);
     seen.of_graphs = all_recorded ? totals.of_graphs : std::max(totals.of_graphs, totals.launched_by_graphs);
-    const bool is_sampled = !kernel.sampled_us.empty();
+    const bool is_sampled = !kernel.sampled_us.empty() && kernel.sampled.launches > 0;
     seen.times_us = is_sampled ? kernel.sampled_us : kernel.times_us;
     seen.timed = is_sampled ? kernel.sampled.launches : totals.timed;
     seen.total_us = static_cast<double>(totals.total_ns) / 1000;

@@ -1,6 +1,7 @@
 #include "programs/program.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <sstream>
 #include <string>
@@ -459,16 +460,40 @@ TEST_F(ProcessEntriesTest, OfOtherFilesAreRefused) {
   EXPECT_THROW(parse_process_entries("schema,experiment,case\n", "run.1.csv"), InputError);
 }
 
-/// Whatever bytes they have, they are read or refused.
+TEST_F(ProcessEntriesTest, OfABrokenFileHaveNoTimeOrShareThatIsNoNumber) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const SampledTotals sampled = {
+      .launches = 2, .samples = 9, .warp_cycles = 3200, .active_cycles = 100, .longest_cycles = 10};
+  append_times({nan, 8'000, nan});
+  append_facts(file, EntryKind::sampled, 3, sampled);
+  append_entry(file, EntryKind::sampled_pcts, 3, 0, std::as_bytes(std::span(&nan, 1)));
+  const ProgramEntry read = entry();
+  EXPECT_THAT(read.seen.times_us, ElementsAre(8));
+  EXPECT_THAT(read.seen.sampled_pcts, IsEmpty());
+  const CaseRecord record = program_case(read);
+  EXPECT_EQ(record.readings.counters.achieved_pct, 50);
+  EXPECT_FALSE(record.readings.achieved_spread_points);
+}
+
+/// Whatever bytes they have, rows are made of them or they are refused.
 TEST_F(ProcessEntriesTest, OfABrokenFileHarmNobody) {
+  const float pct = 50;
+  const SampledTotals sampled = {
+      .launches = 2, .samples = 9, .warp_cycles = 3200, .active_cycles = 100, .longest_cycles = 10};
   append_times({8'000});
   append_reading(60);
+  append_facts(file, EntryKind::sampled, 3, sampled);
+  append_entry(file, EntryKind::sampled_pcts, 3, 0, std::as_bytes(std::span(&pct, 1)));
   entry();
   for (std::size_t at = kEntriesMagic.size(); at < file.size(); ++at) {
     for (const char byte : {'\0', '\x7F', '\xFF'}) {
       std::string broken = file;
       broken[at] = byte;
-      EXPECT_NO_THROW(parse_process_entries(broken, "broken")) << at;
+      try {
+        program_cases(parse_process_entries(broken, "broken").entries);
+      } catch (const InputError& refused) {
+        EXPECT_THAT(refused.what(), HasSubstr("compute capability")) << at;
+      }
     }
   }
 }
