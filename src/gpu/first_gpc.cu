@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
-#include <map>
 #include <numeric>
 
 #include "gpu/first_gpc.hpp"
@@ -135,35 +134,6 @@ __global__ void record_sm(unsigned* sm_of_block, long long cycles) {
   if (threadIdx.x == 0) sm_of_block[blockIdx.x] = current_sm();
 }
 
-/// Sets of SMs that are joined by what they share.
-class JoinedSms {
- public:
-  explicit JoinedSms(int sm_count) : parents_(static_cast<std::size_t>(sm_count)) {
-    std::iota(parents_.begin(), parents_.end(), std::size_t{0});
-  }
-
-  void join(std::size_t one, std::size_t other) {
-    parents_.at(root(one)) = root(other);
-  }
-
-  std::vector<int> sizes() const {
-    std::map<std::size_t, int> members;
-    for (std::size_t sm = 0; sm < parents_.size(); ++sm) ++members[root(sm)];
-    std::vector<int> sizes;
-    for (const auto& [of, count] : members) sizes.push_back(count);
-    std::ranges::sort(sizes, std::greater());
-    return sizes;
-  }
-
- private:
-  std::size_t root(std::size_t sm) const {
-    while (parents_.at(sm) != sm) sm = parents_[sm];
-    return sm;
-  }
-
-  std::vector<std::size_t> parents_;
-};
-
 /// One block per SM: each takes all the shared memory that a block may have.
 Launch one_block_per_sm(const Device& device, int cluster_blocks) {
   Launch launch;
@@ -202,7 +172,8 @@ std::vector<int> sms_per_gpc(const Device& device) {
   const auto* function = reinterpret_cast<const void*>(&record_sm);
   const Stream stream;
   DeviceBuffer<unsigned> sm_of_block(static_cast<std::size_t>(device.sm_count));
-  JoinedSms joined(device.sm_count);
+  std::vector<int> gpcs(static_cast<std::size_t>(device.sm_count));  // by SM: each alone at first
+  std::iota(gpcs.begin(), gpcs.end(), 0);
   for (int blocks = 2; blocks <= device.limits.max_cluster_blocks; ++blocks) {
     const Launch launch = one_block_per_sm(device, blocks);
     configure(function, launch);
@@ -211,10 +182,16 @@ std::vector<int> sms_per_gpc(const Device& device) {
     stream.synchronize();
     const std::vector<unsigned> sms = sm_of_block.to_host();
     for (std::size_t block = 0; block < static_cast<std::size_t>(launch.grid_blocks); ++block) {
-      joined.join(sms[block], sms[block - block % static_cast<std::size_t>(blocks)]);
+      const int old = gpcs.at(sms[block]);
+      const int now = gpcs.at(sms[block - block % static_cast<std::size_t>(blocks)]);
+      std::ranges::replace(gpcs, old, now);
     }
   }
-  return joined.sizes();
+  std::vector<int> sizes(gpcs.size());
+  for (const int gpc : gpcs) ++sizes[static_cast<std::size_t>(gpc)];
+  std::erase(sizes, 0);
+  std::ranges::sort(sizes, std::greater());
+  return sizes;
 }
 
 }  // namespace occbench
