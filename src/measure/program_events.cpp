@@ -50,8 +50,8 @@ void CUPTIAPI buffer_done(CUcontext context, std::uint32_t stream, std::uint8_t*
 }
 
 /// CUPTI gives 0 for a launch without clusters.
-EventExtent cluster_extent(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
-  return x == 0 || y == 0 || z == 0 ? EventExtent{1, 1, 1} : EventExtent{x, y, z};
+EntryExtent cluster_extent(std::uint32_t x, std::uint32_t y, std::uint32_t z) {
+  return x == 0 || y == 0 || z == 0 ? EntryExtent{1, 1, 1} : EntryExtent{x, y, z};
 }
 
 LaunchCall call_of(const CUpti_CallbackData& data) {
@@ -388,22 +388,23 @@ void ProgramEvents::deliver_record(const void* activity) {
   record.name = kernel.name != nullptr ? kernel.name : "";
   record.start_ns = kernel.start;
   record.end_ns = kernel.end;
-  record.device = kernel.deviceId;
   record.context = kernel.contextId;
   record.stream = kernel.streamId;
   record.correlation = kernel.correlationId;
   record.of_graph = kernel.graphId != 0;
   record.graph_node = kernel.graphNodeId;
+  KernelFacts& facts = record.facts;
+  facts.device = kernel.deviceId;
   const auto size = [](auto value) { return static_cast<std::uint32_t>(value); };
-  record.grid = {size(kernel.gridX), size(kernel.gridY), size(kernel.gridZ)};
-  record.block = {size(kernel.blockX), size(kernel.blockY), size(kernel.blockZ)};
-  record.cluster = cluster_extent(kernel.clusterX, kernel.clusterY, kernel.clusterZ);
-  record.registers_per_thread = kernel.registersPerThread;
-  record.static_shared_bytes = size(kernel.staticSharedMemory);
-  record.dynamic_shared_bytes = size(kernel.dynamicSharedMemory);
-  record.local_bytes_per_thread = kernel.localMemoryPerThread;
+  facts.grid = {size(kernel.gridX), size(kernel.gridY), size(kernel.gridZ)};
+  facts.block = {size(kernel.blockX), size(kernel.blockY), size(kernel.blockZ)};
+  facts.cluster = cluster_extent(kernel.clusterX, kernel.clusterY, kernel.clusterZ);
+  facts.registers_per_thread = kernel.registersPerThread;
+  facts.static_shared_bytes = size(kernel.staticSharedMemory);
+  facts.dynamic_shared_bytes = size(kernel.dynamicSharedMemory);
+  facts.local_bytes_per_thread = kernel.localMemoryPerThread;
   if (kernel.isSharedMemoryCarveoutRequested != 0 && kernel.sharedMemoryCarveoutRequested <= 100) {
-    record.carveout_pct = kernel.sharedMemoryCarveoutRequested;
+    facts.carveout_pct = kernel.sharedMemoryCarveoutRequested;
   }
   listener_->kernel_ran(record);
 }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -8,14 +7,13 @@
 #include <string>
 #include <string_view>
 
+#include "entries/entries.hpp"
 #include "measure/cupti.hpp"
 
 namespace occbench {
 
 // What CUPTI tells a library inside a program of the program's launches, as values: CUPTI's own headers stay
 // in the .cpp file.
-
-using EventExtent = std::array<std::uint32_t, 3>;
 
 /// A call of the driver that launches a kernel or a graph.
 struct LaunchCall {
@@ -25,9 +23,9 @@ struct LaunchCall {
   std::uint32_t correlation = 0;
   bool of_graph = false;
   const char* name = "";  ///< mangled; empty for graphs. Valid during the call
-  EventExtent grid{1, 1, 1};
-  EventExtent block{1, 1, 1};
-  EventExtent cluster{1, 1, 1};
+  EntryExtent grid{1, 1, 1};
+  EntryExtent block{1, 1, 1};
+  EntryExtent cluster{1, 1, 1};
   std::uint32_t dynamic_shared_bytes = 0;
   std::uint32_t region = 0;  ///< as KernelFacts has it; whoever hears of the call sets it
   bool may_overlap = false;  ///< it may begin before the launch before it in its stream has ended
@@ -40,20 +38,12 @@ struct KernelRecord {
   std::string_view name;  ///< mangled. Valid during the call
   std::uint64_t start_ns = 0;
   std::uint64_t end_ns = 0;
-  std::uint32_t device = 0;
   std::uint32_t context = 0;
   std::uint32_t stream = 0;
   std::uint32_t correlation = 0;  ///< of the call that launched it
   bool of_graph = false;
   std::uint64_t graph_node = 0;  ///< 0 where no graph launched it
-  EventExtent grid{1, 1, 1};
-  EventExtent block{1, 1, 1};
-  EventExtent cluster{1, 1, 1};
-  std::uint32_t registers_per_thread = 0;
-  std::uint32_t static_shared_bytes = 0;
-  std::uint32_t dynamic_shared_bytes = 0;
-  std::uint32_t local_bytes_per_thread = 0;
-  int carveout_pct = -1;  ///< -1 = the driver's default
+  KernelFacts facts;             ///< all but the numbers of its name and region
 };
 
 /// Hears of a program's launches. Called on the program's threads and on one of CUPTI's, several at once, and

@@ -8,20 +8,6 @@
 namespace occbench {
 namespace {
 
-KernelFacts facts_of(const KernelRecord& record) {
-  KernelFacts facts;
-  facts.device = record.device;
-  facts.grid = record.grid;
-  facts.block = record.block;
-  facts.cluster = record.cluster;
-  facts.registers_per_thread = record.registers_per_thread;
-  facts.static_shared_bytes = record.static_shared_bytes;
-  facts.dynamic_shared_bytes = record.dynamic_shared_bytes;
-  facts.local_bytes_per_thread = record.local_bytes_per_thread;
-  facts.carveout_pct = record.carveout_pct;
-  return facts;
-}
-
 /// What a launch asks for, which is the same in its call and in its record.
 bool is_launched_as(const TracedKernel& kernel, const KernelFacts& facts) {
   return kernel.facts.grid == facts.grid && kernel.facts.block == facts.block &&
@@ -76,7 +62,7 @@ TracedKernel* LaunchTable::add(const LaunchCall& call, KernelFacts facts, Uncoun
   facts.block = call.block;
   facts.dynamic_shared_bytes = call.dynamic_shared_bytes;
   facts.region = call.region;
-  if (call.cluster != EventExtent{1, 1, 1}) facts.cluster = call.cluster;
+  if (call.cluster != EntryExtent{1, 1, 1}) facts.cluster = call.cluster;
   const std::unique_lock lock(mutex_);
   const LaunchKey key = key_of(call);
   const auto found = by_call_.find(key);
@@ -167,7 +153,7 @@ TracedKernel* LaunchTable::kernel_of_facts(std::string_view name, KernelFacts fa
 /// a kernel with an assertion (H100, driver 580.159.04): what the driver says of a function is the same in each run.
 /// A program may ask for another carveout from launch to launch, which makes another kernel here. While records_mutex_ is held.
 TracedKernel* LaunchTable::recorded_kernel(const KernelRecord& record, NotedLaunch launch) {
-  KernelFacts facts = facts_of(record);
+  KernelFacts facts = record.facts;
   if (const auto named = regions_.find(record.correlation); by_region_ && named != regions_.end())
     facts.region = named->second + 1;
   TracedKernel* kernel = nullptr;

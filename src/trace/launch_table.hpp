@@ -109,7 +109,7 @@ class LaunchSlots {
 struct LaunchKey {
   const void* context = nullptr;
   const void* function = nullptr;
-  EventExtent grid{1, 1, 1}, block{1, 1, 1}, cluster{1, 1, 1};
+  EntryExtent grid{1, 1, 1}, block{1, 1, 1}, cluster{1, 1, 1};
   std::uint32_t dynamic_shared_bytes = 0;
   std::uint32_t region = 0;
   std::uint32_t unused = 0;  ///< so that all of its bytes have a value

@@ -31,7 +31,7 @@ using KernelActivity = CUpti_ActivityKernel10;
 using KernelActivity = CUpti_ActivityKernel9;
 #endif
 
-std::string text(const EventExtent& extent) {
+std::string text(const EntryExtent& extent) {
   return fmt::format("{},{},{}", extent[0], extent[1], extent[2]);
 }
 
@@ -310,14 +310,14 @@ TEST_F(ProgramEventsTest, TellWhatARecordSaysOfAKernel) {
   ASSERT_EQ(listener_.records.size(), 1);
   const KernelRecord& record = listener_.records[0];
   EXPECT_EQ(record.end_ns - record.start_ns, 4500);
-  EXPECT_EQ(text(record.grid), "66,2,1");
-  EXPECT_EQ(text(record.cluster), "1,1,1");
-  EXPECT_EQ(record.registers_per_thread, 40);
-  EXPECT_EQ(record.static_shared_bytes, 16);
-  EXPECT_EQ(record.dynamic_shared_bytes, 32);
-  EXPECT_EQ(record.local_bytes_per_thread, 8);
-  EXPECT_EQ(record.carveout_pct, 100);
-  EXPECT_EQ(record.device, 1);
+  EXPECT_EQ(text(record.facts.grid), "66,2,1");
+  EXPECT_EQ(text(record.facts.cluster), "1,1,1");
+  EXPECT_EQ(record.facts.registers_per_thread, 40);
+  EXPECT_EQ(record.facts.static_shared_bytes, 16);
+  EXPECT_EQ(record.facts.dynamic_shared_bytes, 32);
+  EXPECT_EQ(record.facts.local_bytes_per_thread, 8);
+  EXPECT_EQ(record.facts.carveout_pct, 100);
+  EXPECT_EQ(record.facts.device, 1);
   EXPECT_EQ(record.context, 3);
   EXPECT_EQ(record.stream, 13);
   EXPECT_TRUE(record.of_graph);

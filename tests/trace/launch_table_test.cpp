@@ -26,9 +26,9 @@ KernelRecord record(std::uint32_t correlation, double us = 10, std::uint32_t gri
   record.correlation = correlation;
   record.context = 2;
   record.stream = 7;
-  record.grid = {grid, 1, 1};
-  record.block = {256, 1, 1};
-  record.registers_per_thread = 40;
+  record.facts.grid = {grid, 1, 1};
+  record.facts.block = {256, 1, 1};
+  record.facts.registers_per_thread = 40;
   return record;
 }
 

@@ -183,8 +183,8 @@ TEST_F(RecordsTest, StopForTheFirstCountedLaunchOnceThoseOfEarlierOnesWereAskedF
     record.name = "_Z6reducePf";
     record.end_ns = 1000;
     record.correlation = 1;
-    record.grid = {66, 1, 1};
-    record.block = {256, 1, 1};
+    record.facts.grid = {66, 1, 1};
+    record.facts.block = {256, 1, 1};
     tracer->kernel_ran(record);
   };
   program.launch(66);

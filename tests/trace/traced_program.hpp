@@ -83,10 +83,10 @@ struct Program {
     record.end_ns = record.start_ns + nanoseconds;
     record.correlation = call.correlation;
     record.of_graph = call.of_graph;
-    record.grid = call.of_graph ? EventExtent{grid_of_graph, 1, 1} : call.grid;
-    record.block = {256, 1, 1};
-    record.registers_per_thread = registers;
-    record.carveout_pct = carveout_pct;
+    record.facts.grid = call.of_graph ? EntryExtent{grid_of_graph, 1, 1} : call.grid;
+    record.facts.block = {256, 1, 1};
+    record.facts.registers_per_thread = registers;
+    record.facts.carveout_pct = carveout_pct;
     tracer.kernel_ran(record);
   }
 };
