@@ -195,9 +195,11 @@ bool create_text(const fs::path& file, std::string_view text) {
   return true;
 }
 
-AppendFile::AppendFile(fs::path file)
+AppendFile::AppendFile(fs::path file, WrittenTo written, bool may_make)
     : file_(std::move(file)),
-      descriptor_(::open(output_target(file_).c_str(), O_WRONLY | O_APPEND | O_CLOEXEC)) {
+      written_(written),
+      descriptor_(::open(output_target(file_).c_str(),
+                         O_WRONLY | O_APPEND | O_CLOEXEC | (may_make ? O_CREAT : 0), 0666)) {
   if (!descriptor_.is_open()) cannot_write(file_, std::strerror(errno));
 }
 
@@ -212,7 +214,7 @@ void AppendFile::append(std::string_view text) {
     [[maybe_unused]] const int cut = ::ftruncate(descriptor, before.st_size);
     fail(file_, why);
   }
-  if (::fsync(descriptor) != 0) fail(file_, errno);
+  if (written_ == WrittenTo::disk && ::fsync(descriptor) != 0) fail(file_, errno);
 }
 
 TemporaryFolder::TemporaryFolder() {

@@ -1,12 +1,6 @@
 #include "trace/entry_file.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <fcntl.h>
-#include <system_error>
-#include <unistd.h>
-
-#include <fmt/core.h>
 
 #include "entries/entries.hpp"
 #include "files/output.hpp"
@@ -29,12 +23,7 @@ void EntryFile::update(const std::function<void(std::string& text, bool all)>& e
 }
 
 void EntryFile::append(const std::string& text) {
-  const int descriptor = ::open(file_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-  const bool written = descriptor >= 0 && write_all(descriptor, text);
-  const int why = errno;
-  if (descriptor >= 0) ::close(descriptor);
-  if (!written)
-    throw std::system_error(why, std::generic_category(), fmt::format("cannot write {}", file_.string()));
+  AppendFile(file_, WrittenTo::system).append(text);
   appended_ += text.size();
 }
 

@@ -1,13 +1,9 @@
 #include "trace/sampler.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <fcntl.h>
 #include <string>
-#include <system_error>
 #include <thread>
-#include <unistd.h>
 #include <utility>
 
 #include <fmt/core.h>
@@ -107,13 +103,7 @@ void append_window(const Sampler::Of& of, std::uint64_t interval_ns, std::span<c
     text += fmt::format("launch {} {} {} {:.0f} {:.0f}\n", launch.kernel, launch.start_ns,
                         launch.end_ns - launch.start_ns, launch.warp_cycles, launch.active_cycles);
   }
-  const Descriptor out(
-      ::open(output_target(of.windows).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
-  const off_t before = out.is_open() ? ::lseek(out.number(), 0, SEEK_END) : 0;
-  if (out.is_open() && write_all(out.number(), text)) return;
-  const int code = errno;
-  if (out.is_open()) static_cast<void>(::ftruncate(out.number(), before));  // no torn window
-  throw std::system_error(code, std::generic_category(), fmt::format("cannot write {}", of.windows.string()));
+  AppendFile(of.windows, WrittenTo::system, true).append(text);  // no torn window
 }
 
 }  // namespace
