@@ -15,19 +15,23 @@ namespace occbench {
 // What CUPTI tells a library inside a program of the program's launches, as values: CUPTI's own headers stay
 // in the .cpp file.
 
-/// A call of the driver that launches a kernel or a graph.
-struct LaunchCall {
+/// By what a launch finds its kernel.
+struct LaunchKey {
   void* context = nullptr;   ///< CUcontext
   void* function = nullptr;  ///< CUfunction or CUkernel; of a graph its CUgraphExec
-  void* stream = nullptr;    ///< CUstream
-  std::uint32_t correlation = 0;
-  bool of_graph = false;
-  const char* name = "";  ///< mangled; empty for graphs. Valid during the call
-  EntryExtent grid{1, 1, 1};
-  EntryExtent block{1, 1, 1};
-  EntryExtent cluster{1, 1, 1};
+  EntryExtent grid{1, 1, 1}, block{1, 1, 1}, cluster{1, 1, 1};
   std::uint32_t dynamic_shared_bytes = 0;
   std::uint32_t region = 0;  ///< as KernelFacts has it; whoever hears of the call sets it
+  std::uint32_t unused = 0;  ///< so that all of its bytes have a value
+  bool operator==(const LaunchKey&) const = default;
+};
+
+/// A call of the driver that launches a kernel or a graph.
+struct LaunchCall : LaunchKey {
+  void* stream = nullptr;  ///< CUstream
+  std::uint32_t correlation = 0;
+  bool of_graph = false;
+  const char* name = "";     ///< mangled; empty for graphs. Valid during the call
   bool may_overlap = false;  ///< it may begin before the launch before it in its stream has ended
   /// A place for a value from the call's begin to its end, 0 at first.
   std::uint64_t* state = nullptr;

@@ -39,14 +39,9 @@ bool has_name(TracedKernel& kernel, const char* name) {
 
 }  // namespace
 
-LaunchKey LaunchTable::key_of(const LaunchCall& call) {
-  return {call.context, call.function, call.grid, call.block, call.cluster, call.dynamic_shared_bytes,
-          call.region};
-}
-
 /// A handle is used again for another kernel when its module is unloaded.
 TracedKernel* LaunchTable::find(const LaunchCall& call) const {
-  const LaunchKey key = key_of(call);
+  const LaunchKey& key = call;
   std::atomic<TracedKernel*>& recent = recent_[Hash()(key) % recent_.size()];
   if (TracedKernel* const kernel = recent;
       kernel != nullptr && kernel->key == key && has_name(*kernel, call.name))
@@ -64,7 +59,7 @@ TracedKernel* LaunchTable::add(const LaunchCall& call, KernelFacts facts, Uncoun
   facts.region = call.region;
   if (call.cluster != EntryExtent{1, 1, 1}) facts.cluster = call.cluster;
   const std::unique_lock lock(mutex_);
-  const LaunchKey key = key_of(call);
+  const LaunchKey& key = call;
   const auto found = by_call_.find(key);
   if (found != by_call_.end() && found->second->name == call.name) return found->second;
   if (found != by_call_.end()) by_call_.erase(found);

@@ -105,17 +105,6 @@ class LaunchSlots {
   std::unique_ptr<std::array<Slot, kLaunches>> slots_ = std::make_unique<std::array<Slot, kLaunches>>();
 };
 
-/// By what a launch finds its kernel.
-struct LaunchKey {
-  const void* context = nullptr;
-  const void* function = nullptr;
-  EntryExtent grid{1, 1, 1}, block{1, 1, 1}, cluster{1, 1, 1};
-  std::uint32_t dynamic_shared_bytes = 0;
-  std::uint32_t region = 0;
-  std::uint32_t unused = 0;  ///< so that all of its bytes have a value
-  bool operator==(const LaunchKey&) const = default;
-};
-
 /// A kernel and configuration that a program launches in one context, or that a record tells of. It is known by its number
 /// from its first launch on, and lives as long as the table.
 /// What each launch reads comes first, in two lines of memory.
@@ -263,7 +252,6 @@ class LaunchTable : public LaunchSlots {
     }
   };
 
-  static LaunchKey key_of(const LaunchCall& call);
   std::uint32_t name_number(std::string_view name);
   TracedKernel* make(std::string_view name, KernelFacts facts, const LaunchKey& key);
   std::vector<TracedKernel*> kernels() const;
