@@ -328,7 +328,6 @@ void add_trace_samples(CaseSamples& samples, std::span<const WarpRecord> records
     samples.add(fmt::format("{}{}", prefix, quantity), index, value);
   };
   add("achieved_pct", 0, achieved_pct(sms, max_warps_per_sm));
-  add("out_of_order", 0, static_cast<double>(out_of_order(blocks)));
   for (const BlockRecord& block : blocks) {
     add("sm", block.block, block.sm);
     add("start_ns", block.block, static_cast<double>(block.start_ns - first_ns));

@@ -64,7 +64,6 @@ inline constexpr std::string_view kTracePrefixes[] = {"trace_", "trace_again_"};
 
 /// Adds what a traced launch of a case says, under names with `prefix` for `trace_`:
 ///   trace_achieved_pct           achieved occupancy of the traced launch, one value
-///   trace_out_of_order           blocks that started after one of a higher index, one value
 ///   trace_sm                     for each block, in the order of the grid: the SM that ran it
 ///   trace_start_ns, trace_end_ns likewise: from the first block's start
 ///   trace_sm_cycles              likewise: from its start to its end on the clock of its SM

@@ -96,16 +96,6 @@ double achieved_pct(std::span<const SmRecord> sms, int max_warps_per_sm) {
   return all.achieved_pct(max_warps_per_sm);
 }
 
-std::int64_t out_of_order(std::span<const BlockRecord> blocks) {
-  std::int64_t late = 0;
-  std::int64_t earliest_above = std::numeric_limits<std::int64_t>::max();
-  for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
-    late += block->start_ns > earliest_above ? 1 : 0;
-    earliest_above = std::min(earliest_above, block->start_ns);
-  }
-  return late;
-}
-
 std::vector<std::int64_t> replacement_latency_cycles(std::span<const BlockRecord> blocks) {
   std::map<std::uint32_t, std::vector<std::int64_t>> ends;
   for (const BlockRecord& block : blocks) ends[block.sm].push_back(block.end_cycles);

@@ -49,9 +49,6 @@ std::vector<SmRecord> sms_of(std::span<const WarpRecord> records, int warps_per_
 /// Achieved occupancy as the counter defines it: over the active cycles of all SMs together, percent.
 double achieved_pct(std::span<const SmRecord> sms, int max_warps_per_sm);
 
-/// Blocks that started later than some block of a higher index did: 0 where blocks start in ascending order.
-std::int64_t out_of_order(std::span<const BlockRecord> blocks);
-
 /// For each block that started after another had ended on its SM: cycles from the latest such end to its
 /// start. In the order of the grid.
 std::vector<std::int64_t> replacement_latency_cycles(std::span<const BlockRecord> blocks);

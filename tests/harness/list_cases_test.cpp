@@ -348,7 +348,6 @@ TEST(TraceSamples, EachBlockHasItsSmAndItsTimesFromTheFirstStart) {
   EXPECT_THAT(values_of(samples, "trace_sm_cycles"), ElementsAre(100, 350, 175));
   EXPECT_THAT(values_of(samples, "trace_replacement_latency_cycles"), ElementsAre(25));
   EXPECT_THAT(values_of(samples, "trace_most_blocks"), ElementsAre(1, 1));
-  EXPECT_THAT(values_of(samples, "trace_out_of_order"), ElementsAre(0));
   EXPECT_THAT(values_of(samples, "trace_achieved_pct"), ElementsAre(100.0 / 64));
 }
 

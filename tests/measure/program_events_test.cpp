@@ -567,18 +567,6 @@ TEST(Trace, ABlockThatStartsAsAnotherEndsIsNotResidentWithIt) {
   EXPECT_EQ(sms_of(records, 2)[0].blocks, 2);
 }
 
-TEST(Trace, ABlockIsOutOfOrderIfALaterOneStartedBeforeIt) {
-  const auto late = [](std::vector<std::int64_t> starts) {
-    std::vector<WarpRecord> records;
-    for (const std::int64_t start : starts) records.push_back(warp(0, start, start + 1));
-    return out_of_order(blocks_of(records, 1));
-  };
-  EXPECT_EQ(late({0, 32, 32, 64}), 0);
-  EXPECT_EQ(late({0, 64, 32, 64}), 1);
-  EXPECT_EQ(late({96, 64, 32, 0}), 3);
-  EXPECT_EQ(late({}), 0);
-}
-
 TEST(Trace, ReplacementLatencyIsFromTheLatestEndOnTheSameSm) {
   const std::vector<WarpRecord> records = {
       warp(0, 0, 100),    // the first of its SM takes nothing over
