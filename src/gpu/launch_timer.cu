@@ -87,13 +87,6 @@ constexpr std::size_t kTimesL2 = 4;
 constexpr int kBlocks = 512;
 constexpr int kThreads = 512;
 
-std::size_t l2_bytes(int device_index) {
-  int bytes = 0;
-  check(cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, device_index),
-        "cudaDeviceGetAttribute(L2CacheSize)");
-  return static_cast<std::size_t>(bytes);
-}
-
 /// @param values are 0, so that nothing is ever written
 __global__ void read_all(std::uint32_t* values, std::size_t count) {
   std::uint32_t any = 0;
@@ -105,7 +98,7 @@ __global__ void read_all(std::uint32_t* values, std::size_t count) {
 
 }  // namespace
 
-L2Flush::L2Flush(int device_index) : bytes_(kTimesL2 * l2_bytes(device_index)) {}
+L2Flush::L2Flush(std::size_t l2_bytes) : bytes_(kTimesL2 * l2_bytes) {}
 
 void L2Flush::queue(cudaStream_t stream) {
   if (!memory_) {

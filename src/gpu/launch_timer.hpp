@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -52,8 +53,7 @@ class LaunchTimer {
 /// then in memory: no line is left to be written back during the launch that follows.
 class L2Flush {
  public:
-  /// @throws CudaError
-  explicit L2Flush(int device_index);
+  explicit L2Flush(std::size_t l2_bytes);
 
   /// Queues the reading. The first call allocates the memory that is read. @throws CudaError
   void queue(cudaStream_t stream);

@@ -13,7 +13,7 @@ namespace {
 class GpuInstruments final : public Instruments {
  public:
   GpuInstruments(const Device& device, int readings)
-      : device_(device), readings_(readings), monitor_(device.uuid), flush_(device.index) {}
+      : device_(device), readings_(readings), monitor_(device.uuid), flush_(device.l2_bytes) {}
 
   Compiled inspect(const Variant& variant) override {
     return occbench::inspect(variant);

@@ -37,10 +37,6 @@ struct Activity {
   double sm_clock_mhz = 0;
   std::vector<std::string> losses;  ///< why a step is empty or the whole is cut short, a sentence each
 
-  double duration_us() const {
-    return steps.empty() ? 0 : steps.back().end_us;
-  }
-
   /// Mean over the time of the launch, less the steps that are empty: what achieved_elapsed_pct says by
   /// counters.
   double mean_pct() const;

@@ -134,7 +134,6 @@ class Reader {
       ++trace_.malformed;
       return;
     }
-    ++trace_.launches;
     const int device = static_cast<int>(std::clamp(number_in(args, "device").value_or(0), 0.0, 1e6));
     const double duration_us = *number_in(event, "dur");
     if (const auto begin_us = number_in(event, "ts")) {

@@ -31,8 +31,7 @@ struct KernelSpan {
 struct TorchTrace {
   std::vector<TorchKernel> kernels;  ///< by total time, longest first
   std::map<int, KernelSpan> spans;   ///< by GPU; of events that say when
-  std::int64_t launches = 0;
-  std::int64_t malformed = 0;  ///< events of kernels without a grid, block or time that can be
+  std::int64_t malformed = 0;        ///< events of kernels without a grid, block or time that can be
 };
 
 /// Reads a trace event by event: memory grows with its distinct kernels, not with its length. Shared memory,

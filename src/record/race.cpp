@@ -258,7 +258,6 @@ class Field {
       }
     }
     for (Runner& runner : runners_) result.times.push_back(std::move(runner.times));
-    result.waiting = std::move(waiting_);
     return result;
   }
 

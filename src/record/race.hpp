@@ -62,8 +62,7 @@ struct RaceProgress {
 struct RaceResult {
   std::optional<std::size_t> fastest;      ///< empty where no configuration ran with a right result
   std::vector<std::size_t> as_fast;        ///< others that launches did not tell from it, fastest first
-  std::vector<std::size_t> waiting;        ///< never launched: the race had to stop
-  std::vector<std::vector<double>> times;  ///< of each configuration, microseconds, in order
+  std::vector<std::vector<double>> times;  ///< of each configuration, microseconds; empty: it did not run
   bool stopped = false;                    ///< before its end
 };
 
