@@ -56,77 +56,64 @@ ByKey by_key(const RecordedRun& run) {
   return found;
 }
 
+struct Side {
+  std::string_view name;
+  std::span<const RecordedRun> runs;
+  std::vector<ByKey> cases{};  ///< of each run
+};
+
 /// A row of each run; says which run has none or several, if one does.
-Cases one_of_each(const std::vector<ByKey>& runs, std::span<const RecordedRun> sources, const Key& key,
-                  std::string_view side, ComparedCase& into) {
+Cases one_of_each(const Side& side, const Key& key, ComparedCase& into) {
   Cases cases;
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const auto found = runs[i].find(key);
-    const std::size_t count = found == runs[i].end() ? 0 : found->second.size();
+  for (std::size_t i = 0; i < side.runs.size(); ++i) {
+    const auto found = side.cases[i].find(key);
+    const std::size_t count = found == side.cases[i].end() ? 0 : found->second.size();
     if (count == 1) {
       cases.push_back(found->second.front());
       continue;
     }
-    std::string message = fmt::format("missing in the {}", side);
+    std::string message = fmt::format("missing in the {}", side.name);
     if (count > 1) {
-      message = fmt::format("{} times in the {}: lines {} and {}", count, side, found->second[0]->line,
+      message = fmt::format("{} times in the {}: lines {} and {}", count, side.name, found->second[0]->line,
                             found->second[1]->line);
     }
     if (count > 1 && found->second[0]->row.gpu_uuid != found->second[1]->row.gpu_uuid)
       message += ", of several GPUs: compare files of one GPU each";
-    if (runs.size() > 1) message += fmt::format(" ({})", sources[i].source);
+    if (side.runs.size() > 1) message += fmt::format(" ({})", side.runs[i].source);
     into.findings.push_back({Grade::no_verdict, message});
     return {};
   }
   return cases;
 }
 
-ComparedCase compare_case(const Key& key, const std::vector<ByKey>& baseline,
-                          std::span<const RecordedRun> baseline_runs, const std::vector<ByKey>& candidate,
-                          std::span<const RecordedRun> candidate_runs, const GateContext& context) {
+ComparedCase compare_case(const Key& key, const Side& baseline, const Side& candidate,
+                          const GateContext& context) {
   ComparedCase compared;
   compared.experiment = key.first;
   compared.name = key.second;
   Sides sides;
-  if (std::ranges::any_of(baseline, [&](const ByKey& run) { return run.contains(key); })) {
-    sides.baseline = one_of_each(baseline, baseline_runs, key, "baseline", compared);
+  if (std::ranges::any_of(baseline.cases, [&](const ByKey& run) { return run.contains(key); })) {
+    sides.baseline = one_of_each(baseline, key, compared);
   } else {
     compared.findings.push_back({Grade::note, "new: the baseline has no such case"});
   }
-  sides.candidate = one_of_each(candidate, candidate_runs, key, "candidate", compared);
+  sides.candidate = one_of_each(candidate, key, compared);
   if (!sides.baseline.empty()) compared.baseline = *sides.baseline.front();
   if (!sides.candidate.empty()) compared.candidate = *sides.candidate.front();
   if (compared.baseline && compared.candidate) judge(sides, context, compared);
   return compared;
 }
 
-void note_torn(std::span<const RecordedRun> runs, std::string_view side, Comparison& into) {
-  for (const RecordedRun& run : runs) {
-    if (!run.torn) continue;
-    into.general.push_back(
-        {Grade::no_verdict,
-         fmt::format("the last line of the {} {} has no end: its run was stopped", side, run.source)});
-  }
-}
-
-void note_stray_samples(std::span<const RecordedRun> runs, Comparison& into) {
-  for (const RecordedRun& run : runs) {
-    if (run.stray_samples.empty()) continue;
-    into.general.push_back({Grade::note, fmt::format("{} is left out: its samples are not of the rows of {}",
-                                                     run.stray_samples, run.source)});
-  }
-}
-
 /// Whether all rows have this occbench's columns; those of another schema may not even have its case names.
-bool has_known_schema(std::span<const RecordedRun> runs, std::string_view side, Comparison& into) {
-  for (const RecordedRun& run : runs) {
+bool has_known_schema(const Side& side, Comparison& into) {
+  for (const RecordedRun& run : side.runs) {
     const auto other = std::ranges::find_if(
         run.cases, [](const RecordedCase& recorded) { return recorded.row.schema != kSchema; });
     if (other == run.cases.end()) continue;
     const Integer schema = other->row.schema;
     into.general.push_back(
         {Grade::no_verdict,
-         fmt::format("the {} {} cannot be compared: schema {} instead of {}; {}", side, run.source,
+         fmt::format("the {} {} cannot be compared: schema {} instead of {}; {}", side.name, run.source,
                      schema ? fmt::format("{}", *schema) : "missing", kSchema, reader_of_schema(schema)),
          "schema"});
     return false;
@@ -134,29 +121,25 @@ bool has_known_schema(std::span<const RecordedRun> runs, std::string_view side, 
   return true;
 }
 
-/// @throws InputError where one side is and the other was measured
-bool are_simulated(std::span<const RecordedRun> baseline, std::span<const RecordedRun> candidate) {
-  SimulatedOrMeasured kind;
-  for (const std::span<const RecordedRun> side : {baseline, candidate}) {
-    for (const RecordedRun& run : side) {
-      for (const RecordedCase& recorded : run.cases) kind.add(recorded.row.time_status, run.source);
-    }
-  }
-  return kind.simulated();
-}
-
-/// @throws InputError naming the first run of another model than the tolerances'
-void require_gpu_of(const Tolerances& tolerances, std::span<const RecordedRun> runs) {
-  if (tolerances.gpu.empty()) return;
-  for (const RecordedRun& run : runs) {
-    for (const RecordedCase& recorded : run.cases) {
-      const std::string& gpu = recorded.row.gpu;
-      if (gpu.empty() || gpu == tolerances.gpu) continue;
-      throw InputError(
-          "the tolerances are of runs on {}, and {} is of {}: derive some from runs on that "
-          "(--tolerances-from), or leave them out",
-          tolerances.gpu, run.source, gpu);
-    }
+/// Notes what is odd of a run, and adds its cases to those that are all simulated or all measured.
+/// @throws InputError where they are not, or where the run is of another model than the tolerances
+void check_run(const RecordedRun& run, std::string_view side, const Tolerances& tolerances,
+               SimulatedOrMeasured& kind, Comparison& into) {
+  if (run.torn)
+    into.general.push_back(
+        {Grade::no_verdict,
+         fmt::format("the last line of the {} {} has no end: its run was stopped", side, run.source)});
+  if (!run.stray_samples.empty())
+    into.general.push_back({Grade::note, fmt::format("{} is left out: its samples are not of the rows of {}",
+                                                     run.stray_samples, run.source)});
+  for (const RecordedCase& recorded : run.cases) {
+    kind.add(recorded.row.time_status, run.source);
+    const std::string& gpu = recorded.row.gpu;
+    if (tolerances.gpu.empty() || gpu.empty() || gpu == tolerances.gpu) continue;
+    throw InputError(
+        "the tolerances are of runs on {}, and {} is of {}: derive some from runs on that "
+        "(--tolerances-from), or leave them out",
+        tolerances.gpu, run.source, gpu);
   }
 }
 
@@ -187,36 +170,27 @@ Comparison compare_runs(std::span<const RecordedRun> baseline, std::span<const R
   Comparison comparison;
   comparison.baseline = sources(baseline);
   comparison.candidate = sources(candidate);
-  const bool known_baseline = has_known_schema(baseline, "baseline", comparison);
-  const bool known_candidate = has_known_schema(candidate, "candidate", comparison);
-  if (!known_baseline || !known_candidate) return comparison;
-  require_gpu_of(tolerances, baseline);
-  require_gpu_of(tolerances, candidate);
-  comparison.simulated = are_simulated(baseline, candidate);
+  Side sides[] = {{"baseline", baseline}, {"candidate", candidate}};
+  bool known = true;
+  for (const Side& side : sides) known = has_known_schema(side, comparison) && known;
+  if (!known) return comparison;
   const GateContext context{tolerances, exact_columns(baseline, candidate, comparison.general), paired};
-  note_torn(baseline, "baseline", comparison);
-  note_torn(candidate, "candidate", comparison);
-  note_stray_samples(baseline, comparison);
-  note_stray_samples(candidate, comparison);
-  std::vector<ByKey> before;
-  std::vector<ByKey> now;
-  for (const RecordedRun& run : baseline) before.push_back(by_key(run));
-  for (const RecordedRun& run : candidate) now.push_back(by_key(run));
+  SimulatedOrMeasured kind;
   std::set<Key> keys;
-  for (const std::vector<ByKey>* side : {&before, &now}) {
-    for (const ByKey& run : *side) {
-      for (const auto& [key, cases] : run) keys.insert(key);
+  for (Side& side : sides) {
+    for (const RecordedRun& run : side.runs) {
+      check_run(run, side.name, tolerances, kind, comparison);
+      for (const auto& [key, cases] : side.cases.emplace_back(by_key(run))) keys.insert(key);
     }
   }
-  for (const Key& key : keys) {
-    comparison.cases.push_back(compare_case(key, before, baseline, now, candidate, context));
-  }
+  comparison.simulated = kind.simulated();
+  for (const Key& key : keys) comparison.cases.push_back(compare_case(key, sides[0], sides[1], context));
   note_uncounted_spills(comparison);
   comparison.sort_worst_first();
   const bool looked = std::ranges::any_of(comparison.cases, &ComparedCase::compared);
   if (!looked && comparison.count(Verdict::pass) == comparison.cases.size()) {
     std::string message = fmt::format("nothing of {} could be compared", comparison.candidate);
-    if (std::ranges::all_of(before, &ByKey::empty))
+    if (std::ranges::all_of(sides[0].cases, &ByKey::empty))
       message += fmt::format(": {} has no rows", comparison.baseline);
     comparison.general.push_back({Grade::no_verdict, std::move(message)});
   }
