@@ -45,19 +45,6 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
-/// What the new process needs, made before the fork: after it only calls that are safe there are made.
-struct Becoming {
-  char* const* arguments;    ///< the program first
-  char* const* environment;  ///< null: as it is
-  const char* folder;        ///< null: as it is
-  int output;                ///< -1: as it is; likewise
-  int errors;
-  int inherited;
-  int failure;  ///< a pipe to tell why it cannot become the program
-  pid_t starter;
-  bool outlives_starter;
-};
-
 /// Before the handlers of the starter could answer what is for the program.
 void answer_signals_by_default() {
   sigset_t answered;
@@ -74,18 +61,22 @@ void answer_signals_by_default() {
   ::sigprocmask(SIG_UNBLOCK, &answered, nullptr);
 }
 
-[[noreturn]] void become(const Becoming& what) {
+/// Of the new process: whatever needs memory is made before the fork, and only calls that are safe after it are made here.
+/// @param output, errors  -1: as it is
+/// @param failure         a pipe to tell why it cannot become the program
+[[noreturn]] void become(const ProgramStart& start, char* const* arguments, char* const* environment,
+                         int output, int errors, int failure, pid_t starter) {
   // Whatever ends the starter, SIGKILL included, ends the program: nobody would look after it.
-  const bool bound = !what.outlives_starter && ::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0;
-  if (bound && ::getppid() != what.starter) ::_exit(1);
+  const bool bound = !start.outlives_starter && ::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0;
+  if (bound && ::getppid() != starter) ::_exit(1);
   answer_signals_by_default();
-  const bool ready = (what.output < 0 || ::dup2(what.output, STDOUT_FILENO) >= 0) &&
-                     (what.errors < 0 || ::dup2(what.errors, STDERR_FILENO) >= 0) &&
-                     (what.inherited < 0 || ::fcntl(what.inherited, F_SETFD, 0) == 0) &&
-                     (what.folder == nullptr || ::chdir(what.folder) == 0);
-  if (ready) ::execvpe(what.arguments[0], what.arguments, what.environment);
+  const bool ready = (output < 0 || ::dup2(output, STDOUT_FILENO) >= 0) &&
+                     (errors < 0 || ::dup2(errors, STDERR_FILENO) >= 0) &&
+                     (!start.inherited || ::fcntl(*start.inherited, F_SETFD, 0) == 0) &&
+                     (start.folder.empty() || ::chdir(start.folder.c_str()) == 0);
+  if (ready) ::execvpe(arguments[0], arguments, environment);
   const int code = errno;
-  static_cast<void>(!::write(what.failure, &code, sizeof(code)));
+  static_cast<void>(!::write(failure, &code, sizeof(code)));
   ::_exit(1);
 }
 
@@ -113,18 +104,12 @@ ChildProcess::ChildProcess(const ProgramStart& start) {
   std::vector<std::string> environment = start.environment.value_or(std::vector<std::string>());
   const std::vector<char*> arguments = pointers_to(words);
   const std::vector<char*> variables = pointers_to(environment);
-  const Becoming what{.arguments = arguments.data(),
-                      .environment = start.environment ? variables.data() : environ,
-                      .folder = start.folder.empty() ? nullptr : start.folder.c_str(),
-                      .output = output.number(),
-                      .errors = errors.number(),
-                      .inherited = start.inherited.value_or(-1),
-                      .failure = told.number(),
-                      .starter = ::getpid(),
-                      .outlives_starter = start.outlives_starter};
+  const pid_t starter = ::getpid();
   process_ = ::fork();
   if (process_ < 0) throw_error(errno, fmt::format("cannot start {}", words.front()));
-  if (process_ == 0) become(what);
+  if (process_ == 0)
+    become(start, arguments.data(), start.environment ? variables.data() : environ, output.number(),
+           errors.number(), told.number(), starter);
   told.close();  // the read ends when the program has begun
   int code = 0;
   ssize_t length = 0;
