@@ -7,8 +7,8 @@ IssueContention::Rules issue_rules(const Execution& execution, const DeviceParam
   const double lockstep = execution.workload.lockstep_cycles().value_or(draw_lockstep_cycles(
       execution.draws.seed(), parameters.lockstep_least_cycles, parameters.lockstep_most_cycles));
   const Rates alone = execution.workload.rates();
-  return IssueContention::rules(alone, alone.always_issues(parameters.always_issuing_share), lockstep,
-                                GreedyGroups(parameters.greedy_of_three_share, execution.draws));
+  return {1 / std::max(alone.issue, alone.pipe), alone.always_issues(parameters.always_issuing_share),
+          lockstep, parameters.greedy_of_three_share, execution.draws};
 }
 
 /// Warps that one sub-partition can hold, by the SM's warp limit and by its registers; never fewer than the
@@ -96,7 +96,7 @@ void ContendingBlocks::begin_work() {
 double ContendingBlocks::memory_chance(const RunningBlock& running, int warp) const {
   if (memory_spread_ == 0) return 1;
   const std::int64_t of_grid = running.block * execution_.rules.warps_per_block + warp;
-  return 1 + memory_spread_ * (2 * execution_.draws.memory(of_grid) - 1);
+  return 1 + memory_spread_ * (2 * execution_.draws.unit(Draws::Stream::memory, of_grid) - 1);
 }
 
 void ContendingBlocks::finish_warps(std::vector<EndedBlock>& ended) {

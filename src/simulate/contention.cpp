@@ -52,11 +52,6 @@ double draw_lockstep_cycles(std::uint64_t seed, double least, double most) {
   return least * portable_exp(portable_log(most / least) * chance);
 }
 
-IssueContention::Rules IssueContention::rules(const Rates& alone, bool always_issues, double lockstep_cycles,
-                                              const GreedyGroups& greedy) {
-  return {1 / std::max(alone.issue, alone.pipe), always_issues, lockstep_cycles, greedy};
-}
-
 void IssueContention::advance(double clock) {
   const double passed = clock - updated_;
   for (Group& group : groups_) group.done += passed * group.speed;
@@ -99,7 +94,8 @@ void IssueContention::serve_blocks_oldest_first(const Rules& rules) {
 
 void IssueContention::serve_warps_oldest_first(Rules& rules) {
   const std::size_t warps = groups_.size();
-  if (!in_lockstep() && greedy_ == 0) greedy_ = rules.greedy.next();
+  if (!in_lockstep() && greedy_ == 0)
+    greedy_ = rules.draws.unit(Draws::Stream::greedy, rules.drawn++) < rules.greedy_of_three_share ? 3 : 2;
   const std::size_t pairs = std::max<std::size_t>(1, warps - warps % 2);
   const std::size_t served = std::min(warps, in_lockstep() ? pairs : greedy_);
   for (std::size_t i = 0; i < warps; ++i) {

@@ -18,21 +18,6 @@ struct ContendingWarp {
   int warp;
 };
 
-/// How many of the oldest warps are served at a time where warps can always issue: two, now and then three.
-class GreedyGroups {
- public:
-  GreedyGroups(double of_three_share, const Draws& draws) : of_three_share_(of_three_share), draws_(draws) {}
-
-  std::size_t next() {
-    return draws_.greedy(drawn_++) < of_three_share_ ? 3 : 2;
-  }
-
- private:
-  double of_three_share_;
-  Draws draws_;
-  std::uint64_t drawn_ = 0;
-};
-
 /// For how long warps that can always issue stay in lockstep, drawn evenly by its logarithm. Seeds of one
 /// series are far from one another, and the first one, 1, is in the middle.
 /// @param least, most  cycles, at least 1
@@ -56,11 +41,10 @@ class IssueContention {
     double full_speed_warps;  ///< warps that a sub-partition can serve at full speed
     bool always_issues;       ///< warps can issue in every cycle
     double lockstep_cycles;
-    GreedyGroups greedy;
+    double greedy_of_three_share;  ///< of the greedy groups of oldest warps; the others have two
+    Draws draws;
+    std::int64_t drawn = 0;  ///< greedy groups so far
   };
-
-  static Rules rules(const Rates& alone, bool always_issues, double lockstep_cycles,
-                     const GreedyGroups& greedy);
 
   /// Progress of all warps up to `clock`.
   void advance(double clock);

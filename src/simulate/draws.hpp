@@ -28,6 +28,13 @@ double random_normal(std::uint64_t stream, std::uint64_t draw);
 /// has a stream of its own, so that drawing more of one changes none of the others. Values are in (0, 1).
 class Draws {
  public:
+  enum class Stream : std::uint64_t {
+    poll = 0x9e3779b97f4a7c15,
+    clock = 0x94d049bb133111eb,   ///< how fast a clock is, by its domain
+    memory = 0xd1b54a32d192ed03,  ///< how long a warp's reads take, by its number in the grid
+    greedy = 0x2545f4914f6cdd1d,  ///< whether a group of oldest warps has three
+  };
+
   explicit Draws(std::uint64_t seed) : seed_(seed) {}
 
   std::uint64_t seed() const {
@@ -38,28 +45,19 @@ class Draws {
   double sm_delay(int sm) const {
     return unit_interval(random_bits(~seed_, static_cast<std::uint64_t>(sm)));
   }
-  /// How fast a clock is.
-  double clock(int domain) const {
-    return unit_interval(random_bits(seed_ + kClockStream, static_cast<std::uint64_t>(domain)));
+  /// Of what is as likely anywhere between two bounds.
+  double unit(Stream stream, std::int64_t draw) const {
+    return unit_interval(bits(stream, draw));
   }
   /// Which of `count` equally likely delays the latest warp of a block has.
   std::size_t poll(std::int64_t block, std::size_t count) const {
-    return random_bits(seed_ + kPollStream, static_cast<std::uint64_t>(block)) % count;
-  }
-  /// How long a warp's reads take; `warp` counts over the grid.
-  double memory(std::int64_t warp) const {
-    return unit_interval(random_bits(seed_ + kMemoryStream, static_cast<std::uint64_t>(warp)));
-  }
-  /// Whether the `number`-th group of oldest warps has three.
-  double greedy(std::uint64_t number) const {
-    return unit_interval(random_bits(seed_ + kGreedyStream, number));
+    return bits(Stream::poll, block) % count;
   }
 
  private:
-  static constexpr std::uint64_t kPollStream = 0x9e3779b97f4a7c15;
-  static constexpr std::uint64_t kClockStream = 0x94d049bb133111eb;
-  static constexpr std::uint64_t kMemoryStream = 0xd1b54a32d192ed03;
-  static constexpr std::uint64_t kGreedyStream = 0x2545f4914f6cdd1d;
+  std::uint64_t bits(Stream stream, std::int64_t draw) const {
+    return random_bits(seed_ + static_cast<std::uint64_t>(stream), static_cast<std::uint64_t>(draw));
+  }
 
   std::uint64_t seed_;
 };

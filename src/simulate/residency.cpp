@@ -67,7 +67,7 @@ namespace {
 /// Stretched work falls out of step by as many cycles as it does otherwise: tail placement stays the same.
 double slowness(const DeviceModel& device, const Draws& draws, int clock_domain, double stretch) {
   const double known = device.gpc_clock_ppm[static_cast<std::size_t>(clock_domain)];
-  const double chance = 2 * draws.clock(clock_domain) - 1;
+  const double chance = 2 * draws.unit(Draws::Stream::clock, clock_domain) - 1;
   return 1 / (1 + 1e-6 * (known + chance * device.parameters.gpc_clock_spread_ppm) / stretch);
 }
 

@@ -220,9 +220,9 @@ Finishing simulated(const Finishing& recorded, const Finishing& alone, double lo
   // An integer multiply-add keeps its pipe busy for two cycles.
   const Rates rates{.issue = rate, .pipe = integer ? std::min(1.0, 2 * rate) : 0};
   const bool always_issues = rates.always_issues(find_profile("h200").model.parameters.always_issuing_share);
-  Contention contention(
-      1, IssueContention::rules(rates, always_issues, lockstep_cycles, GreedyGroups(0, Draws(1))),
-      MemoryContention(0, 0));
+  Contention contention(1,
+                        {1 / std::max(rates.issue, rates.pipe), always_issues, lockstep_cycles, 0, Draws(1)},
+                        MemoryContention(0, 0));
   for (int first = 0; first < recorded.warps; first += recorded.warps_per_block) {
     std::vector<ContendingWarp> warps;
     for (int warp = 0; warp < recorded.warps_per_block; ++warp) {

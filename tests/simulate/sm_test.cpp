@@ -72,8 +72,8 @@ struct How {
 Contention contention_of(int partitions, const Rates& alone, double bytes_per_cycle = 1,
                          const How& how = {}) {
   return {partitions,
-          IssueContention::rules(alone, alone.always_issues(0.8), how.lockstep_cycles,
-                                 GreedyGroups(how.of_three, Draws(1))),
+          {1 / std::max(alone.issue, alone.pipe), alone.always_issues(0.8), how.lockstep_cycles, how.of_three,
+           Draws(1)},
           MemoryContention(alone.bytes, bytes_per_cycle)};
 }
 
