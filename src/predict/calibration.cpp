@@ -244,53 +244,36 @@ std::vector<int> tpc_replacement_latency_cycles(std::span<const Run> runs, Trace
   return longer;
 }
 
-/// Cycles of the SMs' own clock in one of the common clock, by SM; 1 where none were recorded.
-class ClockRates {
- public:
-  ClockRates(int sm_count, Traces traces) : cycles_(static_cast<std::size_t>(sm_count)) {
-    for (const std::span<const TracedBlock> blocks : traces) {
-      for (const TracedBlock& block : blocks) {
-        if (block.own_cycles <= 0 || block.sm < 0 || block.sm >= sm_count) continue;
-        Cycles& cycles = cycles_[static_cast<std::size_t>(block.sm)];
-        cycles.own += block.own_cycles;
-        cycles.common += block.end_cycles - block.start_cycles;
-      }
+/// Cycles of the SMs' own clock in one of the common clock; 1 where none were recorded.
+double clock_rate(std::span<const int> sms, Traces traces) {
+  double own = 0;
+  double common = 0;
+  for (const std::span<const TracedBlock> blocks : traces) {
+    for (const TracedBlock& block : blocks) {
+      if (block.own_cycles <= 0 || std::ranges::find(sms, block.sm) == sms.end()) continue;
+      own += block.own_cycles;
+      common += block.end_cycles - block.start_cycles;
     }
   }
-
-  double of(std::span<const int> sms) const {
-    Cycles sum;
-    for (const int sm : sms) {
-      sum.own += cycles_[static_cast<std::size_t>(sm)].own;
-      sum.common += cycles_[static_cast<std::size_t>(sm)].common;
-    }
-    return sum.common > 0 ? sum.own / sum.common : 1;
-  }
-
- private:
-  struct Cycles {
-    double own = 0;
-    double common = 0;
-  };
-  std::vector<Cycles> cycles_;
-};
+  return common > 0 ? own / common : 1;
+}
 
 /// How much faster than the mean SM's each GPC's clock is, then those of the pairs of singleton SMs.
-std::vector<int> clock_ppm(std::span<const Run> runs, const ClockRates& rates) {
+std::vector<int> clock_ppm(std::span<const Run> runs, Traces traces) {
   constexpr double kStep = 10;
   std::vector<double> of_gpcs;
   std::vector<double> of_pairs;
   double sum = 0;
   double sms = 0;
   for (const Run& run : runs) {
-    const double rate = rates.of(run.sms);
+    const double rate = clock_rate(run.sms, traces);
     sum += rate * static_cast<double>(run.sms.size());
     sms += static_cast<double>(run.sms.size());
     if (!run.singleton) {
       of_gpcs.push_back(rate);
       continue;
     }
-    for (const std::span<const int> pair : pairs_of(run)) of_pairs.push_back(rates.of(pair));
+    for (const std::span<const int> pair : pairs_of(run)) of_pairs.push_back(clock_rate(pair, traces));
   }
   const auto ppm = [&](double rate) {
     return static_cast<int>(kStep * std::round(1e6 / kStep * (rate * sms / sum - 1)));
@@ -349,7 +332,7 @@ bool find_gpcs(DeviceModel& model, std::span<const TracedBlock> blocks, std::spa
     }
   }
   model.topology = Topology(std::move(gpc_sms), singleton_sms);
-  model.gpc_clock_ppm = clock_ppm(runs, ClockRates(sm_count, {blocks, again}));
+  model.gpc_clock_ppm = clock_ppm(runs, {blocks, again});
   model.tpc_replacement_latency_cycles = tpc_replacement_latency_cycles(runs, {blocks, again});
   return std::ranges::any_of(blocks, [](const TracedBlock& block) { return block.own_cycles > 0; });
 }
