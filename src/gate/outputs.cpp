@@ -160,8 +160,7 @@ std::vector<Metric> metrics_of(const ComparedCase& compared) {
   return metrics;
 }
 
-}  // namespace
-
+/// Everything.
 std::string comparison_json(const Comparison& comparison) {
   Json root = {{"verdict", to_string(comparison.verdict())},
                {"simulated", comparison.simulated},
@@ -175,7 +174,8 @@ std::string comparison_json(const Comparison& comparison) {
   return json_text(root) + "\n";
 }
 
-// Fields as in the action's README, "Use this action with custom benchmarks".
+/// What the candidate measured, whatever the verdict, for benchmark-action/github-action-benchmark: its tools
+/// customBiggerIsBetter and customSmallerIsBetter. Fields as in its README, "Use this action with custom benchmarks".
 std::string comparison_github_action_benchmark(const Comparison& comparison, bool bigger_is_better) {
   Json list = Json::array();
   for (const ComparedCase& compared : comparison.cases) {
@@ -195,7 +195,8 @@ std::string comparison_github_action_benchmark(const Comparison& comparison, boo
   return json_text(list) + "\n";
 }
 
-// bencher.dev, reference, "Bencher Metric Format". Its built-in measure `latency` is in nanoseconds.
+/// Likewise for bencher.dev's adapter `json` (reference, "Bencher Metric Format"). Its built-in measure `latency` is in
+/// nanoseconds.
 std::string comparison_bencher(const Comparison& comparison) {
   Json root = Json::object();
   for (const ComparedCase& compared : comparison.cases) {
@@ -213,8 +214,6 @@ std::string comparison_bencher(const Comparison& comparison) {
   }
   return json_text(root) + "\n";
 }
-
-namespace {
 
 /// Whether XML 1.0 can hold it in any form.
 bool is_of_xml(const Utf8Character& character) {
@@ -305,8 +304,7 @@ struct Suite {
   }
 };
 
-}  // namespace
-
+/// JUnit's XML.
 std::string comparison_junit(const Comparison& comparison) {
   std::map<std::string, Suite> suites;
   for (const ComparedCase& compared : comparison.cases) {
@@ -325,8 +323,6 @@ std::string comparison_junit(const Comparison& comparison) {
   }
   return text + "</testsuites>\n";
 }
-
-namespace {
 
 /// More lines than this nobody reads; JSON and JUnit have all.
 constexpr std::size_t kMostLines = 40;
@@ -468,8 +464,7 @@ std::string annotation(std::string_view command, std::string_view title, std::st
                      annotation_text(message, false));
 }
 
-}  // namespace
-
+/// For a terminal.
 std::string comparison_table(const Comparison& comparison) {
   std::string text = simulated_line(comparison);
   text += fmt::format("baseline   {}\n           {}\ncandidate  {}\n           {}\n\n", comparison.baseline,
@@ -490,6 +485,7 @@ std::string comparison_table(const Comparison& comparison) {
          how_to_explain(comparison);
 }
 
+/// For the summary of a GitHub job.
 std::string comparison_markdown(const Comparison& comparison) {
   std::string text = simulated_line(comparison);
   text += fmt::format("## occbench gate: {}\n\n", headline(comparison));
@@ -512,6 +508,7 @@ std::string comparison_markdown(const Comparison& comparison) {
   return text + fmt::format("\n{}\n", markdown_text(smallest_regression(comparison)));
 }
 
+/// GitHub's workflow commands ::error and ::warning.
 std::string comparison_annotations(const Comparison& comparison) {
   std::string text;
   std::size_t errors = 0;
@@ -539,8 +536,6 @@ std::string comparison_annotations(const Comparison& comparison) {
   return text +
          annotation(command, "occupancy gate", headline(comparison) + ". " + smallest_regression(comparison));
 }
-
-namespace {
 
 const std::string kSimulatedFirst = fmt::format("({}\\s+)?", kSimulatedLine);
 const std::string kName = R"("([^"\\]|\\.)*")";

@@ -46,6 +46,10 @@ Comparison regressions(int count) {
   });
 }
 
+std::string as(const std::string& format, const Comparison& comparison) {
+  return kGateFormats.at(format).text(comparison);
+}
+
 std::size_t count(std::string_view text, std::string_view part) {
   std::size_t found = 0;
   for (std::size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1)) ++found;
@@ -55,11 +59,11 @@ std::size_t count(std::string_view text, std::string_view part) {
 TEST(GateOutputs, ARunIsDatedByItsFirstRowWhereverThatIsInTheComparison) {
   const Comparison comparison =
       compared(4, [](MadeUpRun& run) { run.rows[2].recorded_at = "2026-03-01T11:59:00Z"; });
-  EXPECT_THAT(comparison_table(comparison), HasSubstr("commit 0123456789ab, 2026-03-01T11:59:00Z"));
+  EXPECT_THAT(as("table", comparison), HasSubstr("commit 0123456789ab, 2026-03-01T11:59:00Z"));
 }
 
 TEST(GateOutputs, TheTableSaysWhatWasComparedWhatWasFoundAndWhatCouldHaveBeen) {
-  const std::string text = comparison_table(one_regression());
+  const std::string text = as("table", one_regression());
   EXPECT_THAT(text,
               HasSubstr("before.csv\n           NVIDIA H200, commit 0123456789ab, 2026-03-01T12:00:00Z"));
   EXPECT_THAT(
@@ -107,7 +111,7 @@ TEST(GateOutputs, ANoteOnAReadingIsShownBeforeCasesThatWereNotMeasured) {
   };
   const MadeUpRun baseline = made_up_run(8).with(skip_six);
   const MadeUpRun candidate = baseline.with([](MadeUpRun& run) { *run.rows[7].achieved_pct -= 13; });
-  const std::string text = comparison_table(compare(baseline.run(), candidate.run(), {}));
+  const std::string text = as("table", compare(baseline.run(), candidate.run(), {}));
   EXPECT_THAT(text, HasSubstr("the last blocks ran on other SMs"));
   EXPECT_THAT(text, HasSubstr("... and 2 more"));
 }
@@ -116,7 +120,7 @@ TEST(GateOutputs, WhatIsSaidOfManyCasesIsSaidOnce) {
   const Comparison comparison = compared(50, [](MadeUpRun& run) {
     for (Row& row : run.rows) row.gpu = "NVIDIA A100";
   });
-  const std::string text = comparison_table(comparison);
+  const std::string text = as("table", comparison);
   EXPECT_EQ(count(text, "cannot be compared"), 1u);
   EXPECT_THAT(text, HasSubstr("and 49 more"));
 }
@@ -131,44 +135,43 @@ TEST(GateOutputs, RegressionsOfOneKindAreNamed) {
   const Comparison three = of_one_kind(3);
   const std::string names[] = {three.cases[0].full_name(), three.cases[1].full_name(),
                                three.cases[2].full_name()};
-  EXPECT_THAT(comparison_table(three), HasSubstr(fmt::format("regression  {}\n            {}",
-                                                             fmt::join(names, "\n            "), reason)));
-  EXPECT_THAT(comparison_markdown(three),
+  EXPECT_THAT(as("table", three), HasSubstr(fmt::format("regression  {}\n            {}",
+                                                        fmt::join(names, "\n            "), reason)));
+  EXPECT_THAT(as("markdown", three),
               HasSubstr(fmt::format("| regression | {} | registers", fmt::join(names, "<br>"))));
-  EXPECT_THAT(
-      comparison_annotations(three),
-      AllOf(HasSubstr(" and 2 more::" + reason), HasSubstr(fmt::format("%0A{}\n", fmt::join(names, "%0A")))));
+  EXPECT_THAT(as("annotations", three), AllOf(HasSubstr(" and 2 more::" + reason),
+                                              HasSubstr(fmt::format("%0A{}\n", fmt::join(names, "%0A")))));
   const Comparison twelve = of_one_kind(12);
   const std::string rest = "and 4 more; formats json and junit have all";
-  EXPECT_THAT(comparison_table(twelve), HasSubstr(fmt::format("\n            {}\n", rest)));
-  EXPECT_EQ(count(comparison_markdown(twelve), "<br>"), 8u);
-  EXPECT_THAT(comparison_markdown(twelve), HasSubstr("<br>" + rest + " | "));
-  EXPECT_THAT(comparison_annotations(twelve), HasSubstr("%0A" + rest + "\n"));
+  EXPECT_THAT(as("table", twelve), HasSubstr(fmt::format("\n            {}\n", rest)));
+  EXPECT_EQ(count(as("markdown", twelve), "<br>"), 8u);
+  EXPECT_THAT(as("markdown", twelve), HasSubstr("<br>" + rest + " | "));
+  EXPECT_THAT(as("annotations", twelve), HasSubstr("%0A" + rest + "\n"));
 }
 
 TEST(GateOutputs, AThousandRegressionsStayReadable) {
   const Comparison comparison = regressions(1000);
   EXPECT_EQ(comparison.count(Verdict::regression), 1000u);
-  EXPECT_LT(count(comparison_table(comparison), "\n"), 100u);
-  EXPECT_THAT(comparison_table(comparison), HasSubstr("... and 960 more (formats json and junit have all)"));
-  EXPECT_THAT(comparison_table(comparison), HasSubstr("regression: 1000 cases, 1000 regression"));
+  EXPECT_LT(count(as("table", comparison), "\n"), 100u);
+  EXPECT_THAT(as("table", comparison), HasSubstr("... and 960 more (formats json and junit have all)"));
+  EXPECT_THAT(as("table", comparison), HasSubstr("regression: 1000 cases, 1000 regression"));
   // GitHub takes a summary of at most 1 MiB, and shows ten errors a step.
-  EXPECT_LT(comparison_markdown(comparison).size(), std::size_t{1} << 20);
-  EXPECT_EQ(count(comparison_annotations(comparison), "::error "), 10u);
-  EXPECT_EQ(count(comparison_junit(comparison), "<failure "), 1000u);
-  EXPECT_EQ(nlohmann::json::parse(comparison_json(comparison))["cases"].size(), 1000u);
+  EXPECT_LT(as("markdown", comparison).size(), std::size_t{1} << 20);
+  EXPECT_EQ(count(as("annotations", comparison), "::error "), 10u);
+  EXPECT_EQ(count(as("junit", comparison), "<failure "), 1000u);
+  EXPECT_EQ(nlohmann::json::parse(as("json", comparison))["cases"].size(), 1000u);
 }
 
 TEST(GateOutputs, MarkdownKeepsATableWhateverANameHolds) {
-  const std::string text = comparison_markdown(
-      compared(1, [](MadeUpRun& run) { run.rows[0].case_ = "a|b\n<script>`x`</script>"; }));
+  const std::string text =
+      as("markdown", compared(1, [](MadeUpRun& run) { run.rows[0].case_ = "a|b\n<script>`x`</script>"; }));
   EXPECT_THAT(text, HasSubstr("a\\|b &lt;script&gt;&#96;x&#96;&lt;/script&gt;"));
   EXPECT_THAT(text, testing::StartsWith("## occbench gate: no verdict: 2 cases"));
 }
 
 TEST(GateOutputs, AnnotationsAreEscapedAsTheRunnerReadsThem) {
   const std::string text =
-      comparison_annotations(compared(2, [](MadeUpRun& run) { run.rows[0].work = "100%\nof,it:all"; }));
+      as("annotations", compared(2, [](MadeUpRun& run) { run.rows[0].work = "100%\nof,it:all"; }));
   EXPECT_THAT(text, HasSubstr("::error title=occupancy regression%3A block_size/spin/plain/number=0::"
                               "work equal:200000 -> 100%25%0Aof,it:all"));
   std::istringstream lines(text);
@@ -177,15 +180,15 @@ TEST(GateOutputs, AnnotationsAreEscapedAsTheRunnerReadsThem) {
 
 TEST(GateOutputs, AnnotationsOfAPassAreOneNotice) {
   EXPECT_THAT(
-      comparison_annotations(compared(2, [](MadeUpRun&) {})),
+      as("annotations", compared(2, [](MadeUpRun&) {})),
       testing::StartsWith("::notice title=occupancy gate::pass: 2 cases, 2 pass. Smallest regression"));
 }
 
 TEST(GateOutputs, JunitTellsFailuresFromWhatCouldNotBeTested) {
-  const std::string text = comparison_junit(compared(4, [](MadeUpRun& run) {
-    injected::two_more_registers(run.rows[0]);
-    run.rows[1].gpu = "a \"<&>\" GPU\x01\xef\xbf\xbe\xff\xed\xa0\x80 \xc3\xa9";
-  }));
+  const std::string text = as("junit", compared(4, [](MadeUpRun& run) {
+                                injected::two_more_registers(run.rows[0]);
+                                run.rows[1].gpu = "a \"<&>\" GPU\x01\xef\xbf\xbe\xff\xed\xa0\x80 \xc3\xa9";
+                              }));
   EXPECT_THAT(text,
               HasSubstr(R"(<testsuite name="block_size" tests="2" failures="1" errors="0" skipped="0">)"));
   EXPECT_THAT(text, HasSubstr(R"(<testsuite name="waves" tests="2" failures="0" errors="1" skipped="0">)"));
@@ -197,7 +200,7 @@ TEST(GateOutputs, JunitTellsFailuresFromWhatCouldNotBeTested) {
 }
 
 TEST(GateOutputs, JunitSkipsWhatWasNotCompared) {
-  const std::string text = comparison_junit(with_two_not_compared());
+  const std::string text = as("junit", with_two_not_compared());
   EXPECT_THAT(text,
               HasSubstr(R"(<testsuite name="block_size" tests="2" failures="0" errors="0" skipped="1">)"));
   EXPECT_THAT(text, HasSubstr(R"(<skipped message="skipped in both: one block too many"/>)"));
@@ -206,13 +209,13 @@ TEST(GateOutputs, JunitSkipsWhatWasNotCompared) {
 
 TEST(GateOutputs, JunitHasATestForWhatConcernsTheWholeRun) {
   const RecordedRun empty = parse_run("", "", "empty.csv");
-  const std::string text = comparison_junit(compare(empty, empty, {}));
+  const std::string text = as("junit", compare(empty, empty, {}));
   EXPECT_THAT(text, HasSubstr(R"(<testsuite name="gate" tests="1" failures="0" errors="1" skipped="0">)"));
   EXPECT_THAT(text, HasSubstr("nothing of empty.csv could be compared: empty.csv has no rows"));
 }
 
 TEST(GateOutputs, JsonHasEveryFinding) {
-  const auto json = nlohmann::json::parse(comparison_json(one_regression()));
+  const auto json = nlohmann::json::parse(as("json", one_regression()));
   EXPECT_EQ(json["verdict"], "regression");
   EXPECT_EQ(json["cases"].size(), 4u);
   const auto& finding = json["cases"][0]["findings"][0];
@@ -225,8 +228,8 @@ TEST(GateOutputs, JsonHasEveryFinding) {
 // The shape that the action documents for its tools customBiggerIsBetter and customSmallerIsBetter: a list of
 // objects with name, unit and value, and where known range and extra as text.
 TEST(GateOutputs, GithubActionBenchmarkGetsOccupancyAsBiggerAndTimeAsSmallerIsBetter) {
-  const auto bigger = nlohmann::json::parse(comparison_github_action_benchmark(one_regression(), true));
-  const auto smaller = nlohmann::json::parse(comparison_github_action_benchmark(one_regression(), false));
+  const auto bigger = nlohmann::json::parse(as("github-action-benchmark-bigger", one_regression()));
+  const auto smaller = nlohmann::json::parse(as("github-action-benchmark-smaller", one_regression()));
   const auto entry = [](const nlohmann::json& list, const std::string& name) {
     const auto found = std::ranges::find_if(list, [&](const auto& one) { return one["name"] == name; });
     return found == list.end() ? nlohmann::json() : *found;
@@ -246,7 +249,7 @@ TEST(GateOutputs, GithubActionBenchmarkGetsOccupancyAsBiggerAndTimeAsSmallerIsBe
 // bencher.dev's JSON schema of the Bencher Metric Format: benchmark -> measure -> {value, lower_value,
 // upper_value}.
 TEST(GateOutputs, BencherGetsOccupancyAndLatencyInNanoseconds) {
-  const auto json = nlohmann::json::parse(comparison_bencher(one_regression()));
+  const auto json = nlohmann::json::parse(as("bencher", one_regression()));
   ASSERT_EQ(json.size(), 4u);
   const auto& measures = json["block_size/spin/plain/number=0"];
   EXPECT_EQ(measures["achieved_pct"]["value"], 99.7);
@@ -302,7 +305,7 @@ TEST(StaticRows, TwoMoreRegistersFailAndAreNamed) {
 
 TEST(StaticRows, ARegressionThatWasFoundCouldBeFound) {
   const Comparison comparison = compare_texts(batch_of({{"b", 31}}), batch_of({{"b", 33}}));
-  EXPECT_THAT(comparison_table(comparison),
+  EXPECT_THAT(as("table", comparison),
               testing::AllOf(HasSubstr("Smallest regression that would have been found: one more register"),
                              testing::Not(HasSubstr("No regression could have been found"))));
 }
@@ -319,7 +322,7 @@ TEST(StaticRows, TwoFewerRegistersAreANote) {
 
 TEST(StaticRows, SayThatNothingWasMeasured) {
   const std::string rows = batch_of({{"a", 32}});
-  const std::string text = comparison_table(compare_texts(rows, rows));
+  const std::string text = as("table", compare_texts(rows, rows));
   EXPECT_THAT(text, HasSubstr("calculated, nothing measured"));
   EXPECT_THAT(text, HasSubstr("one more register or byte of shared memory or spills, any loss of theory; no "
                               "measurements were compared."));
