@@ -15,7 +15,7 @@
 #include "gpu/warp_record.hpp"
 #include "occupancy/launch.hpp"
 #include "occupancy/statuses.hpp"
-#include "predict/work.hpp"
+#include "simulate/work.hpp"
 
 namespace occbench {
 
@@ -127,7 +127,7 @@ struct Kernel {
   /// where the counters cannot be read.
   bool trace_agrees_with_counter = false;
 
-  /// Its warps wait for a clock: Workload::poll_cycles_per_warp of every case of it.
+  /// Its warps wait for a clock: Tasks::poll_cycles_per_warp of every case of it.
   double poll_cycles_per_warp = 0;
 
   /// @throws std::out_of_range if the family has no such variant.

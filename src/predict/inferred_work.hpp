@@ -7,7 +7,7 @@
 #include "occupancy/limits.hpp"
 #include "predict/device_profile.hpp"
 #include "predict/prediction.hpp"
-#include "predict/work.hpp"
+#include "simulate/work.hpp"
 
 namespace occbench {
 

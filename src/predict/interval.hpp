@@ -9,7 +9,7 @@
 #include "occupancy/occupancy.hpp"
 #include "predict/device_profile.hpp"
 #include "predict/profile_choice.hpp"
-#include "predict/work.hpp"
+#include "simulate/work.hpp"
 
 namespace occbench {
 

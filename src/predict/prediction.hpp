@@ -7,8 +7,8 @@
 #include "predict/device_profile.hpp"
 #include "predict/interval.hpp"
 #include "predict/profile_choice.hpp"
-#include "predict/work.hpp"
 #include "simulate/simulate.hpp"
+#include "simulate/work.hpp"
 
 namespace occbench {
 

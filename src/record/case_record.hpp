@@ -15,8 +15,8 @@
 #include "occupancy/occupancy.hpp"
 #include "occupancy/statuses.hpp"
 #include "predict/prediction.hpp"
-#include "predict/work.hpp"
 #include "record/row.hpp"
+#include "simulate/work.hpp"
 
 namespace occbench {
 

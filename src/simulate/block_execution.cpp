@@ -4,9 +4,9 @@ namespace occbench {
 namespace {
 
 IssueContention::Rules issue_rules(const Execution& execution, const DeviceParameters& parameters) {
-  const double lockstep = execution.workload.lockstep_cycles().value_or(draw_lockstep_cycles(
+  const double lockstep = execution.tasks.lockstep_cycles().value_or(draw_lockstep_cycles(
       execution.draws.seed(), parameters.lockstep_least_cycles, parameters.lockstep_most_cycles));
-  const Rates alone = execution.workload.rates();
+  const Rates alone = execution.tasks.rates();
   return {1 / std::max(alone.issue, alone.pipe), alone.always_issues(parameters.always_issuing_share),
           lockstep, parameters.greedy_of_three_share, execution.draws};
 }
@@ -30,10 +30,10 @@ ContendingBlocks::ContendingBlocks(const Execution& execution, const DeviceParam
     : execution_(execution),
       contention_(static_cast<int>(execution.sms.size()) * execution.slots.partitions(),
                   issue_rules(execution, parameters),
-                  MemoryContention(execution.workload.rates().bytes, parameters.bytes_per_cycle)),
+                  MemoryContention(execution.tasks.rates().bytes, parameters.bytes_per_cycle)),
       memory_spread_(
-          memory_spread(execution.workload.rates().bytes *
-                            static_cast<double>(std::min(execution.workload.grid_blocks(), resident_blocks) *
+          memory_spread(execution.tasks.rates().bytes *
+                            static_cast<double>(std::min(execution.tasks.grid_blocks(), resident_blocks) *
                                                 execution.rules.warps_per_block),
                         parameters.bytes_per_cycle, parameters.memory_spread)),
       on_sm_(execution.sms.size()) {}
@@ -75,8 +75,8 @@ void ContendingBlocks::begin_work() {
   beginning_.pop();
   const Open& open = open_[static_cast<std::size_t>(begin.open)];
   const RunningBlock& running = open.running;
-  const Workload& workload = execution_.workload;
-  const double block_cycles = workload.block_cycles(running.block);
+  const Tasks& tasks = execution_.tasks;
+  const double block_cycles = tasks.block_cycles(running.block);
   const double slowness = execution_.sm(running.sm).traits().slowness;
   const int partitions = execution_.slots.partitions();
   for (int partition = 0; partition < partitions; ++partition) {
@@ -84,7 +84,7 @@ void ContendingBlocks::begin_work() {
     for (int warp = 0; warp < execution_.rules.warps_per_block; ++warp) {
       if (open.slots[static_cast<std::size_t>(warp)].partition != partition) continue;
       const double cycles =
-          workload.differ_within_blocks() ? workload.warp_cycles(running.block, warp) : block_cycles;
+          tasks.differ_within_blocks() ? tasks.warp_cycles(running.block, warp) : block_cycles;
       warps_.push_back({cycles * slowness * memory_chance(running, warp), warp});
     }
     if (warps_.empty()) continue;
@@ -120,7 +120,7 @@ void ContendingBlocks::finish_warps(std::vector<EndedBlock>& ended) {
 
 IndependentBlocks::IndependentBlocks(const Execution& execution, bool by_warp)
     : execution_(execution), by_warp_(by_warp) {
-  if (execution.workload.poll_cycles_per_warp() == 0) return;
+  if (execution.tasks.poll_cycles_per_warp() == 0) return;
   // The latest of n even draws from 0 to 1 is the n-th root of one.
   for (std::size_t i = 0; i < latest_warp_.size(); ++i) {
     const double draw = (static_cast<double>(i) + 0.5) / static_cast<double>(latest_warp_.size());
@@ -134,8 +134,7 @@ double IndependentBlocks::run(const RunningBlock& running) {
   Sm& sm = execution_.sm(running.sm);
   const int warps = execution_.rules.warps_per_block;
   const double begin = running.launched.start;
-  const double due =
-      running.work_begin + execution_.workload.block_cycles(running.block) * sm.traits().slowness;
+  const double due = running.work_begin + execution_.tasks.block_cycles(running.block) * sm.traits().slowness;
   const double late = lateness(running, due);
   // The mean of n even draws of which the latest is known.
   const double early = late * (warps - 1) / (2 * warps);
@@ -156,7 +155,7 @@ double IndependentBlocks::run(const RunningBlock& running) {
 /// Warps that wait for their time to come look at the clock once in as long as all warps of the SM take for
 /// it. A block is late by the latest of its warps.
 double IndependentBlocks::lateness(const RunningBlock& running, double due) const {
-  const double poll = execution_.workload.poll_cycles_per_warp();
+  const double poll = execution_.tasks.poll_cycles_per_warp();
   if (poll == 0) return 0;
   const double chance = latest_warp_[execution_.draws.poll(running.block, latest_warp_.size())];
   return poll * polling_blocks(running, due) * execution_.rules.warps_per_block * chance;
@@ -177,14 +176,14 @@ int IndependentBlocks::polling_blocks(const RunningBlock& running, double now) c
 }
 
 double IndependentBlocks::run_warps(const RunningBlock& running, double begin, double late, double early) {
-  const Workload& workload = execution_.workload;
+  const Tasks& tasks = execution_.tasks;
   execution_.slots.take(running.sm, begin, slots_of_warps_);
   const double slowness = execution_.sm(running.sm).traits().slowness;
-  const double block_cycles = workload.block_cycles(running.block);
-  const bool differ = workload.differ_within_blocks();
+  const double block_cycles = tasks.block_cycles(running.block);
+  const bool differ = tasks.differ_within_blocks();
   double last = begin;
   for (int warp = 0; warp < execution_.rules.warps_per_block; ++warp) {
-    const double cycles = differ ? workload.warp_cycles(running.block, warp) : block_cycles;
+    const double cycles = differ ? tasks.warp_cycles(running.block, warp) : block_cycles;
     const double end = running.work_begin + late + cycles * slowness;
     execution_.slots.free_at(running.sm, slots_of_warps_[static_cast<std::size_t>(warp)], end);
     execution_.residency.add_warps(execution_.sm(running.sm), begin, end - early, 1);

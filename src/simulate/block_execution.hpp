@@ -11,7 +11,7 @@
 #include "simulate/contention.hpp"
 #include "simulate/draws.hpp"
 #include "simulate/residency.hpp"
-#include "simulate/workload.hpp"
+#include "simulate/work.hpp"
 
 namespace occbench {
 
@@ -130,7 +130,7 @@ struct EndedBlock {
 
 /// What the blocks of a launch share while they run.
 struct Execution {
-  const Workload& workload;
+  const Tasks& tasks;
   const Draws& draws;
   const SmRules& rules;
   std::vector<Sm>& sms;

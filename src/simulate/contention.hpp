@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "simulate/draws.hpp"
-#include "simulate/workload.hpp"
 
 namespace occbench {
 

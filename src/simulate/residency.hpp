@@ -109,7 +109,7 @@ class Sm {
 
 /// All SMs of a device before a launch. SMs of one GPC have in common when their first blocks reach them and
 /// how fast their clock runs, those of one TPC how long a replacement takes.
-/// @param stretch  Workload::stretch()
+/// @param stretch  Tasks::stretch()
 std::vector<Sm> sms_of(const DeviceModel& device, const FirstWave& wave, const Draws& draws, double stretch);
 
 /// Expected values of a launch's counters beside its occupancy. Each SM counts cycles of its own clock.

@@ -27,15 +27,15 @@ struct Completion {
 class Simulator {
  public:
   Simulator(const Limits& limits, const Occupancy& occupancy, int cluster_blocks, const DeviceModel& device,
-            const Workload& workload, std::uint64_t seed, std::vector<BlockSpan>* spans)
+            const Tasks& tasks, std::uint64_t seed, std::vector<BlockSpan>* spans)
       : device_(device),
-        workload_(workload),
+        tasks_(tasks),
         draws_(seed),
         cluster_blocks_(cluster_blocks),
         rules_(device.parameters, limits, occupancy),
         // Where blocks fill whole rows of sub-partitions and end as one, counting blocks comes to the same.
         // Warp slots know nothing of register pools (3.7), so that blocks are counted there, too.
-        by_warp_(workload.differ_within_blocks() || workload.contends() ||
+        by_warp_(tasks.differ_within_blocks() || tasks.contends() ||
                  (occupancy.warps_per_block % std::max(1, limits.sub_partitions) != 0 &&
                   limits.register_pools == 1)),
         // Shared memory, barriers and block slots are a block's until it ends; warps give theirs back one by
@@ -44,17 +44,17 @@ class Simulator {
                                           occupancy.block_limits.barriers})
                               : occupancy.blocks_per_sm),
         // Clusters go to the SMs with most room, which spreads them.
-        wave_(first_wave(device.topology, occupancy.blocks_per_sm, workload.grid_blocks(),
+        wave_(first_wave(device.topology, occupancy.blocks_per_sm, tasks.grid_blocks(),
                          cluster_blocks == 1 && device.parameters.even_first_wave != 0)),
         dispatcher_(device.topology, static_cast<int>(seed % device.topology.gpc_sms().size()),
                     static_cast<int>(device.parameters.gpcs_between_singletons)),
-        sms_(sms_of(device, wave_, draws_, workload.stretch())),
+        sms_(sms_of(device, wave_, draws_, tasks.stretch())),
         slots_(limits, occupancy, device.topology.sm_count()),
         skipped_(skipped(occupancy)),
         residency_(skipped_, spans),
-        execution_{workload_, draws_, rules_, sms_, slots_, residency_} {
+        execution_{tasks_, draws_, rules_, sms_, slots_, residency_} {
     dispatcher_.begin(wave_);
-    if (workload.contends()) {
+    if (tasks.contends()) {
       contending_.emplace(execution_, device.parameters,
                           full_wave_blocks(occupancy, device.topology.sm_count()));
     } else {
@@ -85,8 +85,8 @@ class Simulator {
  private:
   SkippedWaves skipped(const Occupancy& occupancy) const {
     const std::int64_t wave = full_wave_blocks(occupancy, device_.topology.sm_count());
-    if (!workload_.all_equal()) return {workload_.grid_blocks(), wave, 0};
-    return skipped_waves(workload_.grid_blocks(), wave / cluster_blocks_ * cluster_blocks_);
+    if (!tasks_.all_equal()) return {tasks_.grid_blocks(), wave, 0};
+    return skipped_waves(tasks_.grid_blocks(), wave / cluster_blocks_ * cluster_blocks_);
   }
 
   void wait_until(auto&& has_room) {
@@ -166,7 +166,7 @@ class Simulator {
   }
 
   const DeviceModel& device_;
-  const Workload& workload_;
+  const Tasks& tasks_;
   Draws draws_;
   int cluster_blocks_;
   SmRules rules_;
@@ -207,11 +207,11 @@ void check_grid(const Launch& launch, const Topology& topology) {
 }  // namespace
 
 Simulation simulate(const Launch& launch, const Usage& usage, const Limits& limits, const DeviceModel& device,
-                    const Workload& workload, std::uint64_t seed, std::vector<BlockSpan>* spans) {
+                    const Tasks& tasks, std::uint64_t seed, std::vector<BlockSpan>* spans) {
   const Occupancy occupancy = theoretical_occupancy(limits, launch, usage);
   if (occupancy.blocks_per_sm == 0) throw InputError(why_it_cannot_launch(limits, launch, usage));
   check_grid(launch, device.topology);
-  return Simulator(limits, occupancy, launch.cluster_blocks, device, workload, seed, spans).run();
+  return Simulator(limits, occupancy, launch.cluster_blocks, device, tasks, seed, spans).run();
 }
 
 }  // namespace occbench

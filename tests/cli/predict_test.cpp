@@ -18,10 +18,10 @@
 #include "occupancy/input_error.hpp"
 #include "occupancy/statuses.hpp"
 #include "predict/profile_choice.hpp"
-#include "predict/work.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
 #include "run_command.hpp"
+#include "simulate/work.hpp"
 
 namespace occbench {
 namespace {

@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "occupancy/input_error.hpp"
-#include "predict/work.hpp"
+#include "simulate/work.hpp"
 
 namespace {
 

@@ -10,8 +10,8 @@
 #include "predict/device_profile.hpp"
 #include "predict/parameters.hpp"
 #include "predict/profile_choice.hpp"
-#include "predict/work.hpp"
 #include "simulate/simulate.hpp"
+#include "simulate/work.hpp"
 
 namespace occbench {
 namespace {

@@ -18,8 +18,8 @@
 
 #include "occupancy/occupancy.hpp"
 #include "predict/device_profile.hpp"
-#include "predict/work.hpp"
 #include "simulate/simulate.hpp"
+#include "simulate/work.hpp"
 
 namespace occbench {
 

@@ -1,4 +1,4 @@
-#include "predict/work.hpp"
+#include "simulate/work.hpp"
 
 #include <algorithm>
 #include <atomic>

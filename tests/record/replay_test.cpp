@@ -9,8 +9,8 @@
 
 #include "message_of.hpp"
 #include "occupancy/input_error.hpp"
-#include "predict/work.hpp"
 #include "record/calibrate.hpp"
+#include "simulate/work.hpp"
 
 namespace occbench {
 namespace {

@@ -12,9 +12,9 @@
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
 #include "predict/profile_choice.hpp"
-#include "predict/work.hpp"
 #include "simulate/draws.hpp"
 #include "simulate/residency.hpp"
+#include "simulate/work.hpp"
 
 namespace occbench {
 namespace {

@@ -9,9 +9,25 @@
 #include <variant>
 #include <vector>
 
-#include "simulate/workload.hpp"
-
 namespace occbench {
+
+/// What a warp does in a cycle when it has the device to itself.
+struct Rates {
+  double issue = 0;  ///< instructions that it issues, 0 to 1
+  double pipe = 0;   ///< share of the cycles in which it keeps the busiest of its sub-partition's pipes busy
+  double bytes = 0;  ///< bytes that it moves to and from device memory
+
+  /// It needs issue slots at least as much as a pipe.
+  bool issue_bound() const {
+    return issue > 0 && issue >= pipe;
+  }
+  /// It can issue in every cycle, or almost. @param least_issue  of the device, above 0
+  bool always_issues(double least_issue) const {
+    return issue_bound() && issue >= least_issue;
+  }
+
+  bool operator==(const Rates&) const = default;
+};
 
 // How long the units of a launch are busy. A unit is a block, or with `warp/` in front a warp (block by
 // block). One canonical string feeds the kernel's input, the simulator, the CSV and `predict --work`:
@@ -69,7 +85,7 @@ struct Work {
   double bytes = 0;        ///< bytes that each warp of a unit whose factor is 1 moves, 0 to 1e12
   /// For how long warps that always issue stay in lockstep, 0 to 1e12; empty = not known.
   std::optional<double> lockstep_cycles = std::nullopt;
-  double poll_cycles_per_warp = 0;  ///< Workload::poll_cycles_per_warp, 0 to 1e6
+  double poll_cycles_per_warp = 0;  ///< Tasks::poll_cycles_per_warp, 0 to 1e6
 
   static Work equal(double cycles) {
     return {.cycles = cycles};
@@ -134,7 +150,7 @@ struct Durations {
   std::vector<std::int64_t> cycles;
   bool per_warp = false;
   std::string source = "durations";  ///< where they come from, for messages
-  double poll_cycles_per_warp = 0;   ///< Workload::poll_cycles_per_warp
+  double poll_cycles_per_warp = 0;   ///< Tasks::poll_cycles_per_warp
 };
 
 /// Reads one number of cycles (1 to 1e15, decimals are rounded) a line.
@@ -144,29 +160,32 @@ Durations parse_durations(std::string_view text, std::string_view source, bool p
 
 /// What every warp of one launch has to do by a Work or by measured durations, and variants of it that ask
 /// "what if".
-class Tasks final : public Workload {
+class Tasks {
  public:
   Tasks(const Work& work, std::int64_t grid_blocks, int warps_per_block);
 
   /// @throws InputError if there are fewer or more numbers than units, with the line where they end.
   Tasks(Durations durations, std::int64_t grid_blocks, int warps_per_block);
 
-  std::int64_t grid_blocks() const override {
+  std::int64_t grid_blocks() const {
     return grid_blocks_;
   }
   int warps_per_block() const {
     return warps_per_block_;
   }
 
-  bool differ_within_blocks() const override {
+  /// Warps of one block may differ.
+  bool differ_within_blocks() const {
     return per_warp_ && !everywhere_ && !within_blocks_;
   }
-  bool all_equal() const override {
+  /// All warps take equally long.
+  bool all_equal() const {
     return everywhere_.has_value();
   }
 
-  double block_cycles(std::int64_t block) const override;
-  double warp_cycles(std::int64_t block, int warp) const override;
+  /// Cycles that a block's longest warp takes alone; all its warps, unless they differ within blocks.
+  double block_cycles(std::int64_t block) const;
+  double warp_cycles(std::int64_t block, int warp) const;
   double mean_cycles() const;
   /// Of all blocks; of a block, that of its longest warp.
   double mean_block_cycles() const;
@@ -174,16 +193,27 @@ class Tasks final : public Workload {
   /// Whether blocks differ, and none is longer than one before it.
   bool is_longest_first() const;
 
-  Rates rates() const override {
+  /// All 0: its warps share nothing that they lack.
+  Rates rates() const {
     return rates_;
   }
-  std::optional<double> lockstep_cycles() const override {
+  bool contends() const {
+    return rates_ != Rates{};
+  }
+
+  /// For how long warps that always issue stay in lockstep; empty = not known.
+  std::optional<double> lockstep_cycles() const {
     return lockstep_cycles_;
   }
-  double poll_cycles_per_warp() const override {
+
+  /// A warp that waits for its time to come looks at the clock once in so many cycles for each warp of its
+  /// SM, and is late by up to that. 0 for warps that do not wait for a clock.
+  double poll_cycles_per_warp() const {
     return poll_cycles_per_warp_;
   }
-  double stretch() const override {
+
+  /// By how much the work was stretched to see it without overheads, 1 = as given.
+  double stretch() const {
     return stretch_;
   }
 
