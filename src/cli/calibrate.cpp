@@ -12,6 +12,7 @@
 #include "cli/device_list.hpp"
 #include "cli/gpu_option.hpp"
 #include "files/output.hpp"
+#include "occupancy/statistics.hpp"
 #include "occupancy/text.hpp"
 #include "orchestrate/run.hpp"
 #include "orchestrate/waiting.hpp"
@@ -21,7 +22,6 @@
 #include "record/case_filter.hpp"
 #include "record/csv.hpp"
 #include "record/replay.hpp"
-#include "record/statistics.hpp"
 
 namespace occbench {
 namespace {

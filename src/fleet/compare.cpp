@@ -9,8 +9,8 @@
 #include <fmt/ranges.h>
 
 #include "occupancy/input_error.hpp"
+#include "occupancy/statistics.hpp"
 #include "occupancy/text.hpp"
-#include "record/statistics.hpp"
 
 namespace occbench {
 namespace {

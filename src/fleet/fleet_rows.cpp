@@ -7,11 +7,11 @@
 #include <unordered_set>
 
 #include "occupancy/input_error.hpp"
+#include "occupancy/statistics.hpp"
 #include "occupancy/text.hpp"
 #include "record/case_record.hpp"
 #include "record/columns.hpp"
 #include "record/row_stream.hpp"
-#include "record/statistics.hpp"
 
 namespace occbench {
 namespace {

@@ -12,11 +12,11 @@
 
 #include "diagnose/diagnose.hpp"
 #include "occupancy/input_error.hpp"
+#include "occupancy/statistics.hpp"
 #include "occupancy/text.hpp"
 #include "record/case_record.hpp"
 #include "record/provenance.hpp"
 #include "record/replay.hpp"
-#include "record/statistics.hpp"
 
 namespace occbench {
 namespace {

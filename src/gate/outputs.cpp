@@ -11,10 +11,10 @@
 
 #include "files/input.hpp"
 #include "gate/tolerances.hpp"
+#include "occupancy/statistics.hpp"
 #include "occupancy/text.hpp"
 #include "record/json.hpp"
 #include "record/simulated.hpp"
-#include "record/statistics.hpp"
 
 namespace occbench {
 namespace {

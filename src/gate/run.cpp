@@ -8,9 +8,9 @@
 #include "files/input.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/limits.hpp"
+#include "occupancy/statistics.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
-#include "record/statistics.hpp"
 
 namespace occbench {
 namespace {

@@ -10,11 +10,11 @@
 #include "files/output.hpp"
 #include "measure/trace.hpp"
 #include "occupancy/occupancy.hpp"
+#include "occupancy/statistics.hpp"
 #include "occupancy/text.hpp"
 #include "occupancy/warps.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
-#include "record/statistics.hpp"
 
 namespace occbench {
 namespace {

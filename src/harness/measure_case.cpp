@@ -11,10 +11,10 @@
 #include "gpu/error.hpp"
 #include "harness/depth.hpp"
 #include "occupancy/input_error.hpp"
+#include "occupancy/statistics.hpp"
 #include "record/counter_columns.hpp"
 #include "record/provenance.hpp"
 #include "record/replay.hpp"
-#include "record/statistics.hpp"
 #include "record/stop_signals.hpp"
 
 namespace occbench {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "occupancy/occupancy.hpp"
+#include "occupancy/statistics.hpp"
 #include "occupancy/text.hpp"
 #include "predict/parallel.hpp"
 #include "predict/parameters.hpp"
@@ -26,11 +27,6 @@ double three_digits(double value) {
   return std::round(value * scale) / scale;
 }
 
-double middle(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
-}
-
 double misfit(const DeviceProfile& profile, const Limits& limits, const CalibrationLaunch& measured,
               std::size_t runs) {
   const int warps_per_block = theoretical_occupancy(limits, measured.launch, measured.usage).warps_per_block;
@@ -44,8 +40,8 @@ double misfit(const DeviceProfile& profile, const Limits& limits, const Calibrat
     achieved.push_back(simulation.achieved_pct);
     active.push_back(simulation.cycles_active_mean);
   }
-  return std::abs(middle(achieved) - measured.achieved_pct) +
-         kPointsPerActivePct * 100 * std::abs(middle(active) / measured.cycles_active - 1);
+  return std::abs(median(achieved) - measured.achieved_pct) +
+         kPointsPerActivePct * 100 * std::abs(median(active) / measured.cycles_active - 1);
 }
 
 double misfit(const DeviceProfile& profile, const Limits& limits, std::span<const CalibrationLaunch> launches,

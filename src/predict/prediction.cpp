@@ -7,6 +7,7 @@
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
 #include "occupancy/runtime_answers.hpp"
+#include "occupancy/statistics.hpp"
 #include "occupancy/text.hpp"
 
 namespace occbench {
@@ -31,12 +32,6 @@ constexpr std::array<double, 3> kClockSpreads = {3, 2, 4};
 
 bool has_clocks(const DeviceModel& model) {
   return std::ranges::any_of(model.gpc_clock_ppm, [](int ppm) { return ppm != 0; });
-}
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
 }
 
 /// The same launch under changed circumstances.
@@ -90,9 +85,9 @@ Simulations summary(std::vector<Simulation> simulations) {
   // Of equal ones the first comes first, with every C++ library.
   std::ranges::stable_sort(simulations, {}, &Simulation::achieved_pct);
   const auto of = [&](double Simulation::*value) {
-    std::vector<double> values = mapped(simulations, value);
+    const std::vector<double> values = mapped(simulations, value);
     const auto [low, high] = std::ranges::minmax(values);
-    return RunRange{low, median(std::move(values)), high};
+    return RunRange{low, median(values), high};
   };
   Simulations found;
   found.achieved = of(&Simulation::achieved_pct);

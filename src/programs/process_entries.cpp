@@ -13,9 +13,9 @@
 
 #include "files/input.hpp"
 #include "occupancy/input_error.hpp"
+#include "occupancy/statistics.hpp"
 #include "occupancy/text.hpp"
 #include "record/kernel_name.hpp"
-#include "record/statistics.hpp"
 
 namespace occbench {
 namespace {

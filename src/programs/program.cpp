@@ -9,6 +9,7 @@
 #include "files/output.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
+#include "occupancy/statistics.hpp"
 #include "occupancy/text.hpp"
 #include "predict/parallel.hpp"
 #include "record/columns.hpp"
@@ -16,7 +17,6 @@
 #include "record/csv.hpp"
 #include "record/kernel_name.hpp"
 #include "record/replay.hpp"
-#include "record/statistics.hpp"
 
 namespace occbench {
 namespace {

@@ -5,9 +5,9 @@
 #include <optional>
 
 #include "occupancy/input_error.hpp"
+#include "occupancy/statistics.hpp"
 #include "occupancy/warps.hpp"
 #include "record/replay.hpp"
-#include "record/statistics.hpp"
 
 namespace occbench {
 namespace {

@@ -6,8 +6,8 @@
 
 #include <fmt/core.h>
 
+#include "occupancy/statistics.hpp"
 #include "occupancy/text.hpp"
-#include "record/statistics.hpp"
 
 namespace occbench {
 namespace {

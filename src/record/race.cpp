@@ -7,8 +7,8 @@
 
 #include <fmt/core.h>
 
+#include "occupancy/statistics.hpp"
 #include "record/case_record.hpp"
-#include "record/statistics.hpp"
 
 namespace occbench {
 namespace {

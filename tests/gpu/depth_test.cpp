@@ -24,11 +24,11 @@
 #include "measure/pm_sampling.hpp"
 #include "measure/trace.hpp"
 #include "occupancy/occupancy.hpp"
+#include "occupancy/statistics.hpp"
 #include "on_a_gpu.hpp"
 #include "predict/profile_choice.hpp"
 #include "record/counter_columns.hpp"
 #include "record/csv.hpp"
-#include "record/statistics.hpp"
 #include "sms_of_blocks.hpp"
 
 namespace occbench {

@@ -15,9 +15,9 @@
 
 #include "message_of.hpp"
 #include "occupancy/input_error.hpp"
+#include "occupancy/statistics.hpp"
 #include "record/case_filter.hpp"
 #include "record/kernel_library.hpp"
-#include "record/statistics.hpp"
 
 namespace occbench {
 namespace {

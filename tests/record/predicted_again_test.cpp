@@ -9,13 +9,13 @@
 
 #include <gtest/gtest.h>
 
+#include "occupancy/statistics.hpp"
 #include "predict/parallel.hpp"
 #include "record/calibrate.hpp"
 #include "record/case_filter.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
 #include "record/replay.hpp"
-#include "record/statistics.hpp"
 #include "simulate/work.hpp"
 
 namespace occbench {

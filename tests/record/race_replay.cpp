@@ -18,11 +18,11 @@
 #include <fmt/core.h>
 
 #include "occupancy/input_error.hpp"
+#include "occupancy/statistics.hpp"
 #include "occupancy/text.hpp"
 #include "record/case_record.hpp"
 #include "record/csv.hpp"
 #include "record/race.hpp"
-#include "record/statistics.hpp"
 
 namespace occbench {
 namespace {

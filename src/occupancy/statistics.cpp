@@ -1,4 +1,4 @@
-#include "record/statistics.hpp"
+#include "occupancy/statistics.hpp"
 
 #include <algorithm>
 #include <cmath>
