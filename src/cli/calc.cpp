@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <initializer_list>
 #include <memory>
 #include <ostream>
 
@@ -125,15 +124,6 @@ std::string whole_json(const Question& question, bool curves) {
 AnswerFormat format_of(const CalcOptions& options) {
   if (options.format == "csv") return AnswerFormat::csv;
   return options.format == "json" ? AnswerFormat::json : AnswerFormat::table;
-}
-
-// What has its own values for some options takes none from the command line.
-void refuse_beside(const CLI::App& parser, const char* chosen, std::initializer_list<const char*> others,
-                   const char* instead = "") {
-  if (parser.count(chosen) == 0) return;
-  for (const char* other : others) {
-    if (parser.count(other) > 0) throw InputError("{} does not go with {}{}", other, chosen, instead);
-  }
 }
 
 /// The curves need a block size only where they are not over block sizes: the best serves.
@@ -263,18 +253,13 @@ std::string answer_limits(const CalcOptions& options) {
 }
 
 std::string answer(const CalcOptions& options, const CLI::App& parser, Console& console, ExitStatus& status) {
-  const std::initializer_list<const char*> of_launch = {
-      "--block-size", "--registers", "--static-smem", "--dynamic-smem", "--carveout", "--barriers",
-      "--cluster",    "--grid",      "--sm-count",    "--gpc-sms",      "--curves"};
-  refuse_beside(parser, "--limits", of_launch);
-  refuse_beside(parser, "--limits", {"--batch", "--from"});
-  refuse_beside(
-      parser, "--batch", of_launch,
+  refuse_all_but({"--limits", "--gpu", "--cc", "--format", "--max-size"}, parser);
+  refuse_all_but(
+      {"--batch", "--rank", "--gpu", "--cc", "--format", "--max-size"}, parser,
       ": each line of the file says it, in columns such as block_threads (calc takes --gpu or --cc for all)");
-  refuse_beside(parser, "--batch", {"--from"});
-  refuse_beside(
-      parser, "--from",
-      {"--registers", "--static-smem", "--barriers", "--grid", "--sm-count", "--gpc-sms", "--curves"});
+  refuse_all_but({"--from", "--kernel", "--arch", "--gpu", "--cc", "--block-size", "--dynamic-smem",
+                  "--carveout", "--cluster", "--format", "--max-size"},
+                 parser);
   if (options.gpu.name == "list") return list_of_gpus(format_of(options));
   if (options.limits) return answer_limits(options);
   if (!options.batch.empty()) {

@@ -236,6 +236,21 @@ CLI::Option* add_comma_list(CLI::App& parser, const std::string& name, std::vect
       meaning);
 }
 
+void refuse_all_but(const std::vector<std::string_view>& allowed, const CLI::App& parser,
+                    std::string_view instead) {
+  if (parser.count(std::string(allowed.front())) == 0) return;
+  std::vector<const CLI::App*> all = {&parser};
+  const auto groups = parser.get_subcommands([](const CLI::App*) { return true; });
+  all.insert(all.end(), groups.begin(), groups.end());
+  for (const CLI::App* const group : all) {
+    for (const CLI::Option* const other : group->get_options()) {
+      const std::string name = other->get_name();
+      if (other->count() > 0 && std::ranges::find(allowed, name) == allowed.end())
+        throw InputError("{} does not go with {}{}", name, allowed.front(), instead);
+    }
+  }
+}
+
 CLI::Option* pass_on(CLI::App& parser, const std::string& name, std::vector<std::string>& flags,
                      const std::string& meaning, std::string flag) {
   if (flag.empty()) flag = name.substr(2);

@@ -153,6 +153,12 @@ CLI::Option* pass_on(CLI::App& parser, const std::string& name, std::vector<std:
 CLI::Option* add_format(CLI::App& parser, std::string& format, const std::vector<std::string>& words,
                         const std::string& meaning = "");
 
+/// Where the first of these options is given, it goes with the others only.
+/// @param instead  ends the message
+/// @throws InputError naming an option that is given beside it
+void refuse_all_but(const std::vector<std::string_view>& allowed, const CLI::App& parser,
+                    std::string_view instead = "");
+
 /// An option whose one value is a list with commas between its items. None of them is empty.
 CLI::Option* add_comma_list(CLI::App& parser, const std::string& name, std::vector<std::string>& values,
                             const std::string& meaning);

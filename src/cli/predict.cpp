@@ -476,22 +476,6 @@ ExitStatus predict_batch(const std::string& file, const std::string& profile, co
   return status;
 }
 
-/// @throws InputError naming an option that is given beside one that takes only these
-void refuse_all_but(std::span<const std::string_view> allowed, const CLI::App& parser) {
-  std::vector<const CLI::App*> all = {&parser};
-  const auto groups = parser.get_subcommands([](const CLI::App*) { return true; });
-  all.insert(all.end(), groups.begin(), groups.end());
-  for (const CLI::App* const group : all) {
-    for (const CLI::Option* const other : group->get_options()) {
-      const std::string name = other->get_name();
-      if (other->count() > 0 && std::ranges::find(allowed, name) == allowed.end())
-        throw InputError(
-            "{} does not go with {}: columns of the file say what is asked, and rows come out as CSV", name,
-            allowed.front());
-    }
-  }
-}
-
 }  // namespace
 
 Action declare_predict(CLI::App& parser) {
@@ -520,7 +504,7 @@ Action declare_predict(CLI::App& parser) {
       std::vector<std::string_view> beside = {"--batch",    "--gpu",     "--cc",
                                               "--sm-count", "--profile", "--max-size"};
       if (options->format == "csv") beside.emplace_back("--format");
-      refuse_all_but(beside, parser);
+      refuse_all_but(beside, parser, ": columns of the file say what is asked, and rows come out as CSV");
       return predict_batch(options->batch, options->profile, options->gpu, console);
     }
     require_launch(*options);
