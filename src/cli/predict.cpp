@@ -88,8 +88,8 @@ void require_work(const PredictOptions& options) {
 /// What the blocks do.
 struct ChosenWork {
   std::optional<Work> work;  ///< empty where a file has the durations
-  std::string source;
-  std::string clock_note;  ///< how microseconds became cycles; empty where none were given
+  std::string source{};
+  std::string clock_note{};  ///< how microseconds became cycles; empty where none were given
 };
 
 /// As given, or inferred from what was observed.
@@ -97,7 +97,7 @@ ChosenWork work_of(const PredictOptions& options, const Limits& limits, const De
   const std::optional<double> clock_mhz = clock_of(options, profile);
   if (options.work) {
     const std::string in_cycles = work_in_cycles(*options.work, clock_mhz);
-    ChosenWork chosen{.work = parse_work(in_cycles), .source = {}, .clock_note = {}};
+    ChosenWork chosen{.work = parse_work(in_cycles)};
     if (chosen.work->lockstep_cycles) require_lockstep(*chosen.work, profile);
     chosen.source = source_of_given(*chosen.work);
     if (in_cycles != *options.work)
@@ -109,9 +109,7 @@ ChosenWork work_of(const PredictOptions& options, const Limits& limits, const De
   if (options.time_us && clock_mhz) observed.elapsed_cycles = *options.time_us * *clock_mhz;
   auto inferred = infer_work(options.launch, options.usage, limits, profile, observed, options.chance);
   if (!inferred) throw InputError("--time-us: the GPU's clock is not known: give --clock-mhz");
-  return {.work = std::move(inferred->work),
-          .source = fmt::format("inferred from {}", inferred->source),
-          .clock_note = {}};
+  return {.work = std::move(inferred->work), .source = fmt::format("inferred from {}", inferred->source)};
 }
 
 Tasks tasks_of(const PredictOptions& options, const std::optional<Work>& work, int warps_per_block) {
@@ -444,8 +442,7 @@ ExitStatus predict_batch(const std::string& file, const std::string& profile, co
   const std::string source = batch_source(file);
   BatchColumns columns{.command = "predict",
                        .needed = {kNeededToPredict.begin(), kNeededToPredict.end()},
-                       .optional = {kReadToPredict.begin(), kReadToPredict.end()},
-                       .answers = {}};
+                       .optional = {kReadToPredict.begin(), kReadToPredict.end()}};
   if (gpu.given()) {
     for (const std::string_view name : {"compute_capability", "sm_count"}) {
       std::erase(columns.needed, name);

@@ -116,11 +116,9 @@ ExitStatus run_on_gpus(RunOptions options, const CLI::App& parser, Console& cons
     const std::string replaced[] = {"--device", "--out", "--timeline", "--per-sm"};
     EachDevice each{.arguments = arguments_of(parser, replaced),
                     .gpus = gpus,
-                    .outputs = {},
                     .rows = output_file(options.out, options.suite),
                     .merge = merge_gpus,
-                    .resume = options.resume,
-                    .resuming = {}};
+                    .resume = options.resume};
     for (const char* const folder : {"--timeline", "--per-sm"}) {
       for (const std::string& value : parser.get_option(folder)->results())
         each.outputs.emplace_back(folder, value);

@@ -202,8 +202,7 @@ std::optional<Situation> situation_of(const LaunchFacts& facts) {
                       .usage = facts.compiled->usage,
                       .occupancy = theoretical_occupancy(*facts.limits, *facts.launch, facts.compiled->usage),
                       .theoretical_pct = *facts.theoretical_pct,
-                      .achieved_pct = facts.readings.counters.achieved_pct,
-                      .parts = std::nullopt};
+                      .achieved_pct = facts.readings.counters.achieved_pct};
   if (situation.occupancy.blocks_per_sm == 0) return std::nullopt;
   if (facts.sm_count > 0) {
     situation.places = full_wave_blocks(situation.occupancy, facts.sm_count);

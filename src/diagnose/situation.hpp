@@ -105,7 +105,7 @@ struct Situation {
   std::optional<double> achieved_pct;
   /// What is explained: the counter's value, else the predicted one, else theory less what the grid alone costs.
   double reached_pct = 0;
-  std::optional<MeasuredParts> parts;
+  std::optional<MeasuredParts> parts{};
 
   /// Points between theory and what is explained.
   double lost() const {

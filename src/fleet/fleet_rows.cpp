@@ -47,10 +47,7 @@ MeasuredGpu gpu_of(const Row& row, const GpuState& state, const std::string& uui
           .driver = row.driver,
           .gpu_settings = state.settings,
           .sm_count = text_of(row.sm_count),
-          .memory_bus_bits = text_of(state.memory_bus_bits),
-          .memory_clock_mhz = {},
-          .recorded_at = {},
-          .readings = {}};
+          .memory_bus_bits = text_of(state.memory_bus_bits)};
 }
 
 /// Else rows of two models have one UUID.
@@ -89,7 +86,6 @@ FleetCase case_of(const std::string& name, const Row& row, const GpuState& state
   return {.name = name,
           .bound = of_sms ? BoundBy::sm : else_bound,
           .on_all_sms = row.grid_blocks && row.sm_count && row.grid_blocks >= row.sm_count,
-          .useful = {},
           .memory_peak = row.throughput_unit == "bytes/s" ? memory_peak : kNoReading};
 }
 

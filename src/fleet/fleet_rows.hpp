@@ -25,7 +25,7 @@ struct FleetCase {
   std::string name;  ///< experiment/case
   BoundBy bound = BoundBy::other;
   bool on_all_sms = false;          ///< the grid has a block for each SM
-  Real useful;                      ///< throughput times time, of the first row that has both
+  Real useful{};                    ///< throughput times time, of the first row that has both
   double memory_peak = kNoReading;  ///< bytes a microsecond, where useful work is bytes
 };
 
@@ -48,9 +48,9 @@ struct MeasuredGpu {
   std::string uuid;  ///< or host where rows have none
   std::string run;   ///< file that its rows came from
   std::string model, compute_capability, host, commit, driver, gpu_settings;
-  std::string sm_count, memory_bus_bits, memory_clock_mhz;
-  std::string recorded_at;            ///< of its last row
-  std::vector<CaseReading> readings;  ///< by the number of the case; shorter where it lacks the last ones
+  std::string sm_count, memory_bus_bits, memory_clock_mhz{};
+  std::string recorded_at{};            ///< of its last row
+  std::vector<CaseReading> readings{};  ///< by the number of the case; shorter where it lacks the last ones
 
   /// An absent reading where there is none.
   const CaseReading& reading(std::size_t number) const;

@@ -44,11 +44,11 @@ struct EachDevice {
       arguments;  ///< of each process, without --device, --out and the options of `outputs`
   std::vector<GpuHere> gpus;
   std::vector<std::pair<std::string, std::filesystem::path>>
-      outputs;                 ///< options and the files or folders they name
+      outputs{};               ///< options and the files or folders they name
   std::filesystem::path rows;  ///< the rows of all GPUs go here
   MergeRows merge;
-  bool resume = false;   ///< rows that are there stay
-  std::string resuming;  ///< the command line that measures what is missing, for a shell
+  bool resume = false;     ///< rows that are there stay
+  std::string resuming{};  ///< the command line that measures what is missing, for a shell
 };
 
 /// FILE.gpu2.csv for FILE.csv and GPU 2, FOLDER.gpu2 for FOLDER.

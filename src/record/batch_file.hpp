@@ -16,7 +16,7 @@ struct BatchColumns {
   std::string_view command;  ///< as messages name it
   std::vector<std::string_view> needed;
   std::vector<std::string_view> optional;
-  std::vector<std::string> answers;  ///< that the command writes, which a file may have from before
+  std::vector<std::string> answers{};  ///< that the command writes, which a file may have from before
 };
 
 /// "standard input" for "-", else the file's name.
