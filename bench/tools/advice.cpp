@@ -195,8 +195,8 @@ std::vector<Case> cases(const Planner& on) {
                     .distribution = question.distribution,
                     .poll_cycles_per_warp = kSpin.poll_cycles_per_warp};
     const Tasks tasks(work, launch.grid_blocks, warps_of_block(launch.block_threads));
-    const Prediction asked = predict(launch, usage, on.limits(), chosen, tasks);
-    const auto advice = advise(launch, usage, on.limits(), chosen, work, asked);
+    const Asked asked{launch, usage, on.limits(), chosen};
+    const auto advice = advise(asked, work, predict(asked, tasks));
     if (!advice) continue;
     const std::string name = fmt::format("{}x{}_{}", launch.block_threads, launch.grid_blocks,
                                          question.distribution.form == WorkForm::equal ? "equal" : "uneven");

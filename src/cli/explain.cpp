@@ -408,7 +408,7 @@ LaunchFacts facts_of_numbers(const CaseRecord& record, std::optional<double> clo
   const ChosenProfile profile = profile_of(record);
   if (cycles) {
     const auto inferred =
-        infer_work(on.launch, on.usage, on.limits, profile.profile, {.cycles_active_mean = cycles});
+        infer_work({on.launch, on.usage, on.limits, profile}, {.cycles_active_mean = cycles});
     facts.overhead_of_equal_blocks =
         predict(on, inferred.value().work, profile, std::nullopt).losses.overhead;
   }

@@ -93,7 +93,8 @@ struct ChosenWork {
 };
 
 /// As given, or inferred from what was observed.
-ChosenWork work_of(const PredictOptions& options, const Limits& limits, const DeviceProfile& profile) {
+ChosenWork work_of(const PredictOptions& options, const Asked& asked) {
+  const DeviceProfile& profile = asked.chosen.profile;
   const std::optional<double> clock_mhz = clock_of(options, profile);
   if (options.work) {
     const std::string in_cycles = work_in_cycles(*options.work, clock_mhz);
@@ -107,7 +108,7 @@ ChosenWork work_of(const PredictOptions& options, const Limits& limits, const De
   if (!options.durations_file.empty()) return {};
   ObservedLaunch observed = options.observed;
   if (options.time_us && clock_mhz) observed.elapsed_cycles = *options.time_us * *clock_mhz;
-  auto inferred = infer_work(options.launch, options.usage, limits, profile, observed, options.chance);
+  auto inferred = infer_work(asked, observed);
   if (!inferred) throw InputError("--time-us: the GPU's clock is not known: give --clock-mhz");
   return {.work = std::move(inferred->work), .source = fmt::format("inferred from {}", inferred->source)};
 }
@@ -126,7 +127,9 @@ std::string blocks_json(const PredictOptions& options) {
   const Limits& limits = limits_of(profile.compute_capability);
   check_static_shared(limits, options.usage);
   const Occupancy occupancy = theoretical_occupancy(limits, options.launch, options.usage);
-  const Tasks tasks = tasks_of(options, work_of(options, limits, profile).work, occupancy.warps_per_block);
+  const Tasks tasks = tasks_of(
+      options, work_of(options, {options.launch, options.usage, limits, chosen, options.chance}).work,
+      occupancy.warps_per_block);
   require_simulable(limits, tasks);
   std::vector<BlockSpan> spans;
   const Simulation simulation = simulate(options.launch, options.usage, limits, profile.model, tasks,
@@ -157,20 +160,18 @@ Answer predict_launch(const PredictOptions& options) {
   const Occupancy occupancy = theoretical_occupancy(limits, launch, usage);
 
   Answer answer;
-  auto [work, work_source, clock_note] = work_of(options, limits, profile);
+  Asked asked{launch, usage, limits, chosen, options.chance};
+  auto [work, work_source, clock_note] = work_of(options, asked);
   answer.clock_note = std::move(clock_note);
   if (options.achieved_pct) {
-    work =
-        lockstep_as_read(launch, usage, limits, profile, work.value(), *options.achieved_pct, options.chance);
+    work = lockstep_as_read(asked, work.value(), *options.achieved_pct);
     answer.lockstep_cycles = work->lockstep_cycles;
   }
   const Tasks tasks = tasks_of(options, work, occupancy.warps_per_block);
-  const WorkOrigin origin = is_inferred_work(work_source) ? WorkOrigin::inferred : WorkOrigin::given;
-  answer.kind = kind_of(launch, usage, occupancy, profile.sm_count(), tasks, origin);
-  answer.prediction = predict(launch, usage, limits, chosen, tasks, options.chance, origin);
-  if (work) {
-    answer.advice = advise(launch, usage, limits, chosen, *work, answer.prediction, options.chance, origin);
-  }
+  if (is_inferred_work(work_source)) asked.origin = WorkOrigin::inferred;
+  answer.kind = kind_of(launch, usage, occupancy, profile.sm_count(), tasks, asked.origin);
+  answer.prediction = predict(asked, tasks);
+  if (work) answer.advice = advise(asked, *work, answer.prediction);
 
   CaseRecord record;
   if (const Gpu* const gpu = named_gpu(options.gpu)) record.provenance.gpu = gpu->driver_name;
@@ -191,16 +192,9 @@ Answer predict_launch(const PredictOptions& options) {
   facts.longest_first = tasks.is_longest_first();
   const std::vector<Finding> findings = diagnose(facts);
   record.explanation = explanation_of(facts, findings);
-  answer.remedies = remedies_of(findings,
-                                {.now = {launch, usage},
-                                 .limits = limits,
-                                 .chosen = chosen,
-                                 .chance = options.chance,
-                                 .origin = origin,
-                                 .work = work,
-                                 .tasks = tasks,
-                                 .prediction = answer.prediction},
-                                answer.advice);
+  answer.remedies =
+      remedies_of(findings, {.asked = asked, .work = work, .tasks = tasks, .prediction = answer.prediction},
+                  answer.advice);
   record.compiled.reset();
   answer.row = row_of(record);
   // All of its usage that the user gives.

@@ -30,9 +30,10 @@ struct Remedy {
 
 /// Share of the launch's time that another launch of the same work, or of part of it, is simulated to save; below 0 = it takes longer.
 double saved_by(const PredictedLaunch& launch, const Configuration& other, const Tasks& tasks) {
-  const Prediction with =
-      predict(other.launch, other.usage, launch.limits, launch.chosen, tasks, launch.chance, launch.origin);
-  return 1 - with.cycles_active_max / launch.prediction.cycles_active_max;
+  Asked asked = launch.asked;
+  asked.launch = other.launch;
+  asked.usage = other.usage;
+  return 1 - predict(asked, tasks).cycles_active_max / launch.prediction.cycles_active_max;
 }
 
 double share_of_longest_block(const PredictedLaunch& launch) {
@@ -46,7 +47,7 @@ struct WhatIf {
 };
 
 WhatIf what_if(const PredictedLaunch& launch, const Tasks& other, std::string_view how) {
-  const double saved = saved_by(launch, launch.now, other);
+  const double saved = saved_by(launch, launch.now(), other);
   if (saved < kLeastShare) return {};
   return {saved, fmt::format(" {} predicted to save {:.0f} %.", how, 100 * saved)};
 }
@@ -62,7 +63,7 @@ WhatIf with_longest_first(const PredictedLaunch& launch) {
 /// @param what_to_do  a finding's; may be empty
 Remedy remedy_of_uneven_blocks(const std::string& what_to_do, const PredictedLaunch& launch) {
   const Prediction& now = launch.prediction;
-  const double equal = std::max(0.0, saved_by(launch, launch.now, launch.tasks.even_blocks()));
+  const double equal = std::max(0.0, saved_by(launch, launch.now(), launch.tasks.even_blocks()));
   const double most = std::max(equal, 1 - now.predicted_elapsed_pct / now.theoretical_pct);
   if (most < kLeastShare) return {.sentences = what_to_do};
   const double share = share_of_longest_block(launch);
@@ -99,8 +100,8 @@ struct Changed {
 
 /// Empty where another block size would be another draw, or the work is not known.
 std::optional<Changed> changed_by(const std::vector<Change>& changes, const PredictedLaunch& of) {
-  const Launch& now = of.now.launch;
-  Configuration changed = of.now;
+  const Launch& now = of.asked.launch;
+  Configuration changed = of.now();
   for (const Change& change : changes) changed = with(change.axis, change.to, changed);
   const int threads = changed.launch.block_threads;
   if (threads == now.block_threads) return Changed{changed, of.tasks, of.work};
@@ -116,16 +117,16 @@ std::optional<Changed> changed_by(const std::vector<Change>& changes, const Pred
 /// Whole waves next to its grid, of equal work that is quickly simulated; else empty.
 std::vector<LaunchOfWork> whole_waves_of(const Changed& changed, const PredictedLaunch& of) {
   const bool is_quick = changed.work && changed.work->distribution.form == WorkForm::equal &&
-                        simulation_microseconds(of.limits, changed.tasks) <= kMostTriedMicroseconds;
+                        simulation_microseconds(of.asked.limits, changed.tasks) <= kMostTriedMicroseconds;
   if (!is_quick) return {};
-  return whole_waves({changed.configuration.launch, *changed.work}, changed.configuration.usage, of.limits,
-                     of.chosen.profile.model.topology);
+  return whole_waves({changed.configuration.launch, *changed.work}, changed.configuration.usage,
+                     of.asked.limits, of.asked.chosen.profile.model.topology);
 }
 
 /// Why no change saves time, a clause; empty where it is not that warps share something.
 std::string_view why_no_time(const std::vector<std::vector<Change>>& all, const PredictedLaunch& launch) {
   if (!launch.tasks.contends()) return "";
-  const double left_now = 1 - saved_by(launch, launch.now, launch.tasks.alone());
+  const double left_now = 1 - saved_by(launch, launch.now(), launch.tasks.alone());
   const bool saves_alone = std::ranges::any_of(all, [&](const std::vector<Change>& changes) {
     const std::optional<Changed> other = changed_by(changes, launch);
     return other &&
@@ -203,7 +204,7 @@ Remedy remedy_of_limit(const Finding& limit, const PredictedLaunch& launch) {
     return {.sentences =
                 fmt::format("{} It is predicted to save no time{}.", limit.remedy, why_no_time(all, launch))};
   // A time or active cycles do not tell what warps wait for.
-  const std::string_view condition = launch.origin == WorkOrigin::inferred
+  const std::string_view condition = launch.asked.origin == WorkOrigin::inferred
                                          ? ", if warps wait for latency rather than for memory or issue slots"
                                          : "";
   const std::string saved =
@@ -239,7 +240,7 @@ std::vector<std::string> remedies_of(std::span<const Finding> findings, const Pr
   // The counter leaves out SMs that have no block any more: uneven blocks that cost it little may cost much time.
   const bool is_told = loss != findings.end() && loss->cause == Cause::uneven_blocks;
   if (!is_told && !launch.tasks.all_equal() &&
-      simulation_microseconds(launch.limits, launch.tasks) <= kMostTriedMicroseconds) {
+      simulation_microseconds(launch.asked.limits, launch.tasks) <= kMostTriedMicroseconds) {
     const auto uneven = std::ranges::find(findings, Cause::uneven_blocks, &Finding::cause);
     const Remedy remedy = remedy_of_uneven_blocks(uneven == findings.end() ? "" : uneven->remedy, launch);
     if (remedy.saved >= kLeastShare && saves_more(remedy.saved)) remedies.push_back(remedy);

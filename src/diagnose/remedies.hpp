@@ -12,14 +12,14 @@ namespace occbench {
 
 /// A launch that was predicted, and with what: others are predicted likewise.
 struct PredictedLaunch {
-  Configuration now;
-  const Limits& limits;
-  const ChosenProfile& chosen;
-  const Chance& chance;
-  WorkOrigin origin;
+  const Asked& asked;
   const std::optional<Work>& work;  ///< that `tasks` are of; empty where a file has their durations
   const Tasks& tasks;
   const Prediction& prediction;
+
+  Configuration now() const {
+    return {asked.launch, asked.usage};
+  }
 };
 
 /// What to do about the limit of theory and about the largest loss, with the time that it is predicted to save. None about

@@ -317,12 +317,10 @@ std::optional<RunRanges> simulated(const CaseRecord& record, const Limits& limit
 /// The 90 % interval, by what is not known of the GPU and the model's error.
 Interval interval_around(RunRanges runs, const CaseRecord& record, const Limits& limits,
                          const ChosenProfile& profile) {
-  const Launch& launch = *record.launch;
-  const Usage& usage = record.compiled->usage;
+  const Asked asked{*record.launch, record.compiled->usage, limits, profile};
   const Tasks tasks = tasks_of(record);
-  if (const auto range = range_of_unknowns(launch, usage, limits, profile, tasks, Chance()))
-    widen(runs, *range);
-  return intervals_of(launch, usage, limits, profile, tasks, runs).achieved;
+  if (const auto range = range_of_unknowns(asked, tasks)) widen(runs, *range);
+  return intervals_of(asked, tasks, runs).achieved;
 }
 
 void tell_left_out(std::size_t left_out, std::size_t cases, std::string_view what, double most) {

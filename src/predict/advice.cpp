@@ -67,8 +67,11 @@ bool loses_most_to_uneven_warps(const Losses& losses) {
                                           losses.overhead, losses.contention});
 }
 
-std::vector<LaunchOfWork> candidates(const Launch& launch, const Usage& usage, const Limits& limits,
-                                     const Topology& topology, const Work& work) {
+std::vector<LaunchOfWork> candidates(const Asked& asked, const Work& work) {
+  const Launch& launch = asked.launch;
+  const Usage& usage = asked.usage;
+  const Limits& limits = asked.limits;
+  const Topology& topology = asked.chosen.profile.model.topology;
   std::vector<LaunchOfWork> all;
   if (work.seed()) return all;
   all = whole_waves({launch, work}, usage, limits, topology);
@@ -122,18 +125,18 @@ std::string why_not_advised(const Launch& launch, const Work& work) {
   return work.seed() ? "no other grid is advised, for it would be another draw" : "";
 }
 
-std::optional<Advice> advise(const Launch& launch, const Usage& usage, const Limits& limits,
-                             const ChosenProfile& chosen, const Work& work, const Prediction& prediction,
-                             const Chance& chance, WorkOrigin origin) {
-  const DeviceProfile& profile = chosen.profile;
+std::optional<Advice> advise(const Asked& asked, const Work& work, const Prediction& prediction) {
+  const Launch& launch = asked.launch;
+  const DeviceProfile& profile = asked.chosen.profile;
   if (has_too_many_uneven_blocks(launch, work)) return std::nullopt;
-  const Seeds seeds(chance, profile);
+  const Seeds seeds(asked.chance, profile);
   const auto run = [&](const LaunchOfWork& candidate) {
     const Tasks tasks = tasks_of(candidate);
     std::vector<Simulation> runs;
     const std::uint64_t tries = tasks.contends() ? kTriesWhereWarpsContend : kTries;
     for (std::uint64_t i = 0; i < tries; ++i) {
-      runs.push_back(simulate(candidate.launch, usage, limits, profile.model, tasks, seeds.of_run(i)));
+      runs.push_back(
+          simulate(candidate.launch, asked.usage, asked.limits, profile.model, tasks, seeds.of_run(i)));
     }
     std::ranges::sort(runs, {}, &Simulation::cycles_active_max);
     return runs[tries / 2];
@@ -144,8 +147,7 @@ std::optional<Advice> advise(const Launch& launch, const Usage& usage, const Lim
   std::optional<LaunchOfWork> best;
   double best_saved_pct = 100 * kLeastShare;
   for (const LaunchOfWork& candidate :
-       of_warps ? std::vector{with_even_warps(launch, work)}
-                : candidates(launch, usage, limits, profile.model.topology, work)) {
+       of_warps ? std::vector{with_even_warps(launch, work)} : candidates(asked, work)) {
     const double saved_pct = 100 * (1 - run(candidate).cycles_active_max / asked_cycles);
     // Those that change less come first.
     if (saved_pct < best_saved_pct + (best ? 100 * kLeastShare : 0)) continue;
@@ -157,7 +159,7 @@ std::optional<Advice> advise(const Launch& launch, const Usage& usage, const Lim
   double divided_saved_pct = 0;
   for (std::int64_t grid = 2 * launch.grid_blocks; can_divide && grid <= kMostUnevenBlocks; grid *= 2) {
     const LaunchOfWork candidate = with_grid(launch, work, grid);
-    if (simulation_microseconds(limits, tasks_of(candidate)) > kMostTriedMicroseconds) break;
+    if (simulation_microseconds(asked.limits, tasks_of(candidate)) > kMostTriedMicroseconds) break;
     const double saved_pct = 100 * (1 - run(candidate).cycles_active_max / asked_cycles);
     if (saved_pct < divided_saved_pct + 100 * kLeastShare) break;
     divided_saved_pct = saved_pct;
@@ -167,9 +169,10 @@ std::optional<Advice> advise(const Launch& launch, const Usage& usage, const Lim
   }
   if (!best) return std::nullopt;
   const Tasks tasks = tasks_of(*best);
-  const Simulations simulations = simulate_often(best->launch, usage, limits, chosen, tasks, chance);
-  const Interval interval =
-      intervals_of(best->launch, usage, limits, chosen, tasks, simulations, origin).achieved;
+  Asked other = asked;
+  other.launch = best->launch;
+  const Simulations simulations = simulate_often(other, tasks);
+  const Interval interval = intervals_of(other, tasks, simulations).achieved;
   const double predicted_pct = simulations.achieved.middle;
   const double gain_points = predicted_pct - prediction.predicted_pct;
   const std::string what =

@@ -50,10 +50,7 @@ std::string why_not_advised(const Launch& launch, const Work& work);
 /// one that changes less. Work that is drawn is left out: another grid would be another draw. Work keeps its distribution and
 /// its total: cycles are rescaled, and the number of `last` units goes with that of all. Empty if none saves 1 % of the time or is tried: why_not_advised().
 /// @param prediction  what predict() says of the asked launch
-/// @param origin      of the work, as predict() has it
 /// @throws InputError as predict() does.
-std::optional<Advice> advise(const Launch& launch, const Usage& usage, const Limits& limits,
-                             const ChosenProfile& chosen, const Work& work, const Prediction& prediction,
-                             const Chance& chance = {}, WorkOrigin origin = WorkOrigin::given);
+std::optional<Advice> advise(const Asked& asked, const Work& work, const Prediction& prediction);
 
 }  // namespace occbench

@@ -53,20 +53,21 @@ constexpr double kPointsOfNoise = 0.5;
 
 }  // namespace
 
-std::optional<InferredWork> infer_work(const Launch& launch, const Usage& usage, const Limits& limits,
-                                       const DeviceProfile& profile, const ObservedLaunch& observed,
-                                       const Chance& chance) {
+std::optional<InferredWork> infer_work(const Asked& asked, const ObservedLaunch& observed) {
   if (!observed.elapsed_cycles && !observed.cycles_active_mean) return std::nullopt;
   const bool from_time = observed.elapsed_cycles.has_value();
-  const Occupancy occupancy = theoretical_occupancy(limits, launch, usage);
-  const Cut part = cut(launch, full_wave_of_clusters(occupancy, launch.cluster_blocks, profile.sm_count(),
-                                                     profile.model.topology.sms_per_gpc()));
+  const DeviceProfile& profile = asked.chosen.profile;
+  const Occupancy occupancy = theoretical_occupancy(asked.limits, asked.launch, asked.usage);
+  const Cut part =
+      cut(asked.launch, full_wave_of_clusters(occupancy, asked.launch.cluster_blocks, profile.sm_count(),
+                                              profile.model.topology.sms_per_gpc()));
   const double goal =
       from_time ? *observed.elapsed_cycles * part.longest : *observed.cycles_active_mean * part.mean;
-  const std::uint64_t seed = Seeds(chance, profile).of_run(0);
+  const std::uint64_t seed = Seeds(asked.chance, profile).of_run(0);
   const auto simulated = [&](double cycles) {
     const Tasks tasks(Work::equal(cycles), part.launch.grid_blocks, occupancy.warps_per_block);
-    const Simulation simulation = simulate(part.launch, usage, limits, profile.model, tasks, seed);
+    const Simulation simulation =
+        simulate(part.launch, asked.usage, asked.limits, profile.model, tasks, seed);
     return from_time ? simulation.cycles_active_max : simulation.cycles_active_mean;
   };
   // What a launch takes grows almost linearly with what its blocks take.
@@ -96,11 +97,10 @@ void require_lockstep(const Work& work, const DeviceProfile& profile) {
       to_string(work), profile.name, least_issue * work.cycles);
 }
 
-Work lockstep_as_read(const Launch& launch, const Usage& usage, const Limits& limits,
-                      const DeviceProfile& profile, const Work& work, double achieved_pct,
-                      const Chance& chance) {
-  require_lockstep(work, profile);
-  require_simulable(limits, Tasks(work, launch.grid_blocks, warps_of_block(launch.block_threads)));
+Work lockstep_as_read(const Asked& asked, const Work& work, double achieved_pct) {
+  const Launch& launch = asked.launch;
+  require_lockstep(work, asked.chosen.profile);
+  require_simulable(asked.limits, Tasks(work, launch.grid_blocks, warps_of_block(launch.block_threads)));
   const auto lockstep = [&](double cycles) {
     Work other = work;
     other.lockstep_cycles = cycles;
@@ -108,7 +108,7 @@ Work lockstep_as_read(const Launch& launch, const Usage& usage, const Limits& li
   };
   const auto predicted = [&](double cycles) {
     const Tasks tasks(lockstep(cycles), launch.grid_blocks, warps_of_block(launch.block_threads));
-    return simulate_often(launch, usage, limits, profile, tasks, chance);
+    return simulate_often(launch, asked.usage, asked.limits, asked.chosen.profile, tasks, asked.chance);
   };
   double least = 0;
   const Simulations never = predicted(least);

@@ -31,9 +31,7 @@ struct InferredWork {
 /// whole waves.
 /// @returns empty where nothing is known
 /// @throws InputError as simulate() does
-std::optional<InferredWork> infer_work(const Launch& launch, const Usage& usage, const Limits& limits,
-                                       const DeviceProfile& profile, const ObservedLaunch& observed,
-                                       const Chance& chance = {});
+std::optional<InferredWork> infer_work(const Asked& asked, const ObservedLaunch& observed);
 
 /// Checks that the warps of a work can stay in lockstep on a device. @throws InputError where they cannot
 void require_lockstep(const Work& work, const DeviceProfile& profile);
@@ -47,8 +45,6 @@ void require_lockstep(const Work& work, const DeviceProfile& profile);
 /// @param achieved_pct  what the counter read
 /// @throws InputError if the warps of the work cannot issue in every cycle, or no time explains the reading;
 /// and as predict() does
-Work lockstep_as_read(const Launch& launch, const Usage& usage, const Limits& limits,
-                      const DeviceProfile& profile, const Work& work, double achieved_pct,
-                      const Chance& chance = {});
+Work lockstep_as_read(const Asked& asked, const Work& work, double achieved_pct);
 
 }  // namespace occbench

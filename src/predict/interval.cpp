@@ -120,6 +120,43 @@ Interval interval_of(const RunRange& simulations, const Margin& margin, double b
           std::clamp(high, simulations.high, std::max(most_pct, simulations.high))};
 }
 
+/// What a launch reaches as the parameters of the profile go to both ends of their ranges (parameters.hpp;
+/// that of bandwidth is the GPU's): all of them at once, then one after another. Those that do not matter to
+/// the launch are left out, and of large grids those that the table lists later. Takes kRangeMicroseconds, or two
+/// simulations.
+Intervals parameter_range(const Asked& asked, const Tasks& tasks) {
+  const ChosenProfile& chosen = asked.chosen;
+  const std::uint64_t seed = Seeds(asked.chance, chosen.profile).of_run(0);
+  Intervals range = kNothing;
+  const auto try_with = [&](const DeviceParameters& parameters) {
+    DeviceModel model = chosen.profile.model;
+    model.parameters = parameters;
+    const Simulation simulation = simulate(asked.launch, asked.usage, asked.limits, model, tasks, seed);
+    range = with(range, simulation);
+  };
+  const Occupancy occupancy = theoretical_occupancy(asked.limits, asked.launch, asked.usage);
+  const std::vector<Ends> all =
+      ends_that_matter(tasks, full_wave_blocks(occupancy, chosen.profile.sm_count()), chosen);
+  const DeviceParameters& middle = chosen.profile.model.parameters;
+  for (const auto end : {&Ends::low, &Ends::high}) {
+    DeviceParameters parameters = middle;
+    for (const Ends& each : all) parameters.*each.value = each.*end;
+    try_with(parameters);
+  }
+  double left = kRangeMicroseconds;
+  const double pair = 2 * simulation_microseconds(asked.limits, tasks);
+  left -= pair;
+  for (const Ends& each : all) {
+    if ((left -= pair) < 0) break;
+    for (const auto end : {&Ends::low, &Ends::high}) {
+      DeviceParameters parameters = middle;
+      parameters.*each.value = each.*end;
+      try_with(parameters);
+    }
+  }
+  return range;
+}
+
 }  // namespace
 
 std::string_view to_string(WorkKind kind) {
@@ -209,54 +246,19 @@ double simulation_microseconds(const Limits& limits, const Tasks& tasks) {
   return 0.15 * blocks;
 }
 
-Intervals parameter_range(const Launch& launch, const Usage& usage, const Limits& limits,
-                          const ChosenProfile& chosen, const Tasks& tasks, const Chance& chance) {
-  const std::uint64_t seed = Seeds(chance, chosen.profile).of_run(0);
-  Intervals range = kNothing;
-  const auto try_with = [&](const DeviceParameters& parameters) {
-    DeviceModel model = chosen.profile.model;
-    model.parameters = parameters;
-    const Simulation simulation = simulate(launch, usage, limits, model, tasks, seed);
-    range = with(range, simulation);
-  };
-  const Occupancy occupancy = theoretical_occupancy(limits, launch, usage);
-  const std::vector<Ends> all =
-      ends_that_matter(tasks, full_wave_blocks(occupancy, chosen.profile.sm_count()), chosen);
-  const DeviceParameters& middle = chosen.profile.model.parameters;
-  for (const auto end : {&Ends::low, &Ends::high}) {
-    DeviceParameters parameters = middle;
-    for (const Ends& each : all) parameters.*each.value = each.*end;
-    try_with(parameters);
-  }
-  double left = kRangeMicroseconds;
-  const double pair = 2 * simulation_microseconds(limits, tasks);
-  left -= pair;
-  for (const Ends& each : all) {
-    if ((left -= pair) < 0) break;
-    for (const auto end : {&Ends::low, &Ends::high}) {
-      DeviceParameters parameters = middle;
-      parameters.*each.value = each.*end;
-      try_with(parameters);
-    }
-  }
-  return range;
-}
-
-std::optional<Intervals> range_of_unknowns(const Launch& launch, const Usage& usage, const Limits& limits,
-                                           const ChosenProfile& chosen, const Tasks& tasks,
-                                           const Chance& chance) {
-  if (chosen.quality == ProfileQuality::generic)
-    return parameter_range(launch, usage, limits, chosen, tasks, chance);
+std::optional<Intervals> range_of_unknowns(const Asked& asked, const Tasks& tasks) {
+  const ChosenProfile& chosen = asked.chosen;
+  if (chosen.quality == ProfileQuality::generic) return parameter_range(asked, tasks);
   if (chosen.quality != ProfileQuality::calibrated_device) return std::nullopt;
   constexpr int kCloser = 2;
   constexpr std::int64_t kMostRuns = 3;
   DeviceModel closer = chosen.profile.model;
   for (int& ppm : closer.gpc_clock_ppm) ppm /= kCloser;
-  const Seeds seeds(chance, chosen.profile);
+  const Seeds seeds(asked.chance, chosen.profile);
   Intervals range = kNothing;
-  for (std::int64_t run = 0; run < std::min(kMostRuns, runs_of(tasks, chance)); ++run)
-    range = with(
-        range, simulate(launch, usage, limits, closer, tasks, seeds.of_run(static_cast<std::uint64_t>(run))));
+  for (std::int64_t run = 0; run < std::min(kMostRuns, runs_of(tasks, asked.chance)); ++run)
+    range = with(range, simulate(asked.launch, asked.usage, asked.limits, closer, tasks,
+                                 seeds.of_run(static_cast<std::uint64_t>(run))));
   return range;
 }
 

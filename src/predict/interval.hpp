@@ -137,24 +137,16 @@ std::string to_string(const Interval& interval);
 /// is made of, which therefore is the same on every machine.
 double simulation_microseconds(const Limits& limits, const Tasks& tasks);
 
-/// What parameter_range() takes, roughly, on one core, unless two simulations take longer.
+struct Asked;
+
+/// What range_of_unknowns() takes of a generic profile, roughly, on one core, unless two simulations take longer.
 inline constexpr double kRangeMicroseconds = 25'000;
 
-/// What a launch reaches as the parameters of the profile go to both ends of their ranges (parameters.hpp;
-/// that of bandwidth is the GPU's): all of them at once, then one after another. Those that do not matter to
-/// the launch are left out, and of large grids those that the table lists later. Takes kRangeMicroseconds, or two
-/// simulations.
-/// @throws InputError as Seeds and simulate() do
-Intervals parameter_range(const Launch& launch, const Usage& usage, const Limits& limits,
-                          const ChosenProfile& chosen, const Tasks& tasks, const Chance& chance);
-
-/// What a launch reaches as what is not known of its GPU goes to both ends: of a generic profile parameter_range(), of the GPU's own
+/// What a launch reaches as what is not known of its GPU goes to both ends: of a generic profile its parameters, of the GPU's own
 /// the clocks of its GPCs, which an H100 had half as far apart at another clock, minutes after its calibration
 /// (docs/notes/block-scheduler.md). Empty for a built-in profile, the clocks of which are drawn.
 /// @throws InputError as Seeds and simulate() do
-std::optional<Intervals> range_of_unknowns(const Launch& launch, const Usage& usage, const Limits& limits,
-                                           const ChosenProfile& chosen, const Tasks& tasks,
-                                           const Chance& chance);
+std::optional<Intervals> range_of_unknowns(const Asked& asked, const Tasks& tasks);
 
 /// So that they have all of `range`.
 void widen(RunRanges& simulations, const Intervals& range);

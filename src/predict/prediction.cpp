@@ -37,17 +37,11 @@ bool has_clocks(const DeviceModel& model) {
 /// The same launch under changed circumstances.
 class Runs {
  public:
-  Runs(const Launch& launch, const Usage& usage, const Limits& limits, const DeviceProfile& profile,
-       const Chance& chance)
-      : launch_(launch),
-        usage_(usage),
-        limits_(limits),
-        model_(profile.model),
-        seeds_(chance, profile),
-        chance_(chance) {}
+  explicit Runs(const Asked& asked)
+      : asked_(asked), model_(asked.chosen.profile.model), seeds_(asked.chance, asked.chosen.profile) {}
 
   std::vector<Simulation> operator()(const Tasks& tasks) const {
-    const std::int64_t runs = runs_of(tasks, chance_);
+    const std::int64_t runs = runs_of(tasks, asked_.chance);
     std::vector<Simulation> simulations;
     DeviceModel model = model_;
     for (std::size_t run = 0; run < static_cast<std::size_t>(runs); ++run) {
@@ -55,7 +49,8 @@ class Runs {
         model.parameters.gpc_clock_spread_ppm =
             kClockSpreads[run % kClockSpreads.size()] * model_.parameters.gpc_clock_spread_ppm;
       }
-      simulations.push_back(simulate(launch_, usage_, limits_, model, tasks, seeds_.of_run(run)));
+      simulations.push_back(
+          simulate(asked_.launch, asked_.usage, asked_.limits, model, tasks, seeds_.of_run(run)));
     }
     return simulations;
   }
@@ -73,13 +68,16 @@ class Runs {
   }
 
  private:
-  const Launch& launch_;
-  const Usage& usage_;
-  const Limits& limits_;
+  Asked asked_;
   const DeviceModel& model_;
   Seeds seeds_;
-  Chance chance_;
 };
+
+/// No more of them than chance_of().
+Runs runs_in_time(Asked asked, const Tasks& tasks) {
+  asked.chance = chance_of(asked.chosen, asked.limits, tasks, asked.chance);
+  return Runs(asked);
+}
 
 Simulations summary(std::vector<Simulation> simulations) {
   // Of equal ones the first comes first, with every C++ library.
@@ -153,15 +151,13 @@ Chance chance_of(const ChosenProfile& chosen, const Limits& limits, const Tasks&
 
 Simulations simulate_often(const Launch& launch, const Usage& usage, const Limits& limits,
                            const DeviceProfile& profile, const Tasks& tasks, const Chance& chance) {
-  return summary(Runs(launch, usage, limits, profile, chance)(tasks));
+  const ChosenProfile chosen{.profile = profile};
+  return summary(Runs({launch, usage, limits, chosen, chance})(tasks));
 }
 
-Simulations simulate_often(const Launch& launch, const Usage& usage, const Limits& limits,
-                           const ChosenProfile& chosen, const Tasks& tasks, const Chance& chance) {
-  Simulations simulations =
-      simulate_often(launch, usage, limits, chosen.profile, tasks, chance_of(chosen, limits, tasks, chance));
-  if (const auto range = range_of_unknowns(launch, usage, limits, chosen, tasks, chance))
-    widen(simulations, *range);
+Simulations simulate_often(const Asked& asked, const Tasks& tasks) {
+  Simulations simulations = summary(runs_in_time(asked, tasks)(tasks));
+  if (const auto range = range_of_unknowns(asked, tasks)) widen(simulations, *range);
   return simulations;
 }
 
@@ -176,21 +172,20 @@ void require_simulable(const Limits& limits, const Tasks& tasks) {
       grouped(static_cast<std::int64_t>(fits)));
 }
 
-Intervals intervals_of(const Launch& launch, const Usage& usage, const Limits& limits,
-                       const ChosenProfile& chosen, const Tasks& tasks, const RunRanges& simulations,
-                       WorkOrigin origin) {
-  const Occupancy occupancy = theoretical_occupancy(limits, launch, usage);
-  const int sm_count = chosen.profile.sm_count();
-  const KindMargins& margins = margins_of(kind_of(launch, usage, occupancy, sm_count, tasks, origin));
+Intervals intervals_of(const Asked& asked, const Tasks& tasks, const RunRanges& simulations) {
+  const Occupancy occupancy = theoretical_occupancy(asked.limits, asked.launch, asked.usage);
+  const int sm_count = asked.chosen.profile.sm_count();
+  const KindMargins& margins =
+      margins_of(kind_of(asked.launch, asked.usage, occupancy, sm_count, tasks, asked.origin));
   return intervals_of(simulations, margins, tasks.mean_cycles(),
-                      most_pct(launch, occupancy, sm_count, tasks));
+                      most_pct(asked.launch, occupancy, sm_count, tasks));
 }
 
-Prediction predict(const Launch& launch, const Usage& usage, const Limits& limits,
-                   const ChosenProfile& chosen, const Tasks& tasks, const Chance& chance, WorkOrigin origin) {
-  require_simulable(limits, tasks);
-  const Simulations simulations = simulate_often(launch, usage, limits, chosen, tasks, chance);
-  const Occupancy occupancy = theoretical_occupancy(limits, launch, usage);
+Prediction predict(const Asked& asked, const Tasks& tasks) {
+  require_simulable(asked.limits, tasks);
+  const Simulations simulations = simulate_often(asked, tasks);
+  const ChosenProfile& chosen = asked.chosen;
+  const Occupancy occupancy = theoretical_occupancy(asked.limits, asked.launch, asked.usage);
   Prediction prediction;
   prediction.device_profile = chosen.profile.name;
   prediction.profile_quality = chosen.quality;
@@ -199,12 +194,11 @@ Prediction predict(const Launch& launch, const Usage& usage, const Limits& limit
   prediction.predicted_elapsed_pct = simulations.elapsed.middle;
   static_cast<SimulatedReadings&>(prediction) = simulations;
   prediction.losses =
-      find_losses(Runs(launch, usage, limits, chosen.profile, chance_of(chosen, limits, tasks, chance)),
-                  tasks, prediction.theoretical_pct, prediction.predicted_pct,
+      find_losses(runs_in_time(asked, tasks), tasks, prediction.theoretical_pct, prediction.predicted_pct,
                   full_wave_blocks(occupancy, chosen.profile.sm_count()),
-                  full_wave_of_clusters(occupancy, launch.cluster_blocks, chosen.profile.sm_count(),
+                  full_wave_of_clusters(occupancy, asked.launch.cluster_blocks, chosen.profile.sm_count(),
                                         chosen.profile.model.topology.sms_per_gpc()));
-  const Intervals intervals = intervals_of(launch, usage, limits, chosen, tasks, simulations, origin);
+  const Intervals intervals = intervals_of(asked, tasks, simulations);
   prediction.interval = intervals.achieved;
   prediction.elapsed_interval = intervals.elapsed;
   return prediction;

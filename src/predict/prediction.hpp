@@ -49,6 +49,16 @@ struct Prediction : SimulatedReadings {
 /// differ.
 struct Simulations : RunRanges, SimulatedReadings {};
 
+/// A launch that is asked about: what is predicted of it depends on this, and on what its blocks do.
+struct Asked {
+  Launch launch;
+  Usage usage;
+  const Limits& limits;
+  const ChosenProfile& chosen;
+  Chance chance = {};
+  WorkOrigin origin = WorkOrigin::given;  ///< of what its blocks do
+};
+
 /// Simulations that a figure is the median of, an odd number: in large grids chance matters less, and fewer are made.
 std::int64_t runs_of(const Tasks& tasks, const Chance& chance);
 
@@ -63,20 +73,15 @@ Simulations simulate_often(const Launch& launch, const Usage& usage, const Limit
                            const DeviceProfile& profile, const Tasks& tasks, const Chance& chance = {});
 
 /// Likewise for a GPU. Lowest and highest also have what range_of_unknowns() finds.
-Simulations simulate_often(const Launch& launch, const Usage& usage, const Limits& limits,
-                           const ChosenProfile& profile, const Tasks& tasks, const Chance& chance = {});
+Simulations simulate_often(const Asked& asked, const Tasks& tasks);
 
 /// The intervals of what a launch reads, around its simulations.
-Intervals intervals_of(const Launch& launch, const Usage& usage, const Limits& limits,
-                       const ChosenProfile& profile, const Tasks& tasks, const RunRanges& simulations,
-                       WorkOrigin origin = WorkOrigin::given);
+Intervals intervals_of(const Asked& asked, const Tasks& tasks, const RunRanges& simulations);
 
 /// Without contention and with warps that take equally long in each block, neither the prediction nor its
 /// interval is above theory.
 /// @throws InputError as simulate_often() does.
-Prediction predict(const Launch& launch, const Usage& usage, const Limits& limits,
-                   const ChosenProfile& profile, const Tasks& tasks, const Chance& chance = {},
-                   WorkOrigin origin = WorkOrigin::given);
+Prediction predict(const Asked& asked, const Tasks& tasks);
 
 /// Seconds that one simulation may take. A prediction needs some ten to thirty of them.
 inline constexpr double kMostSimulationSeconds = 10;

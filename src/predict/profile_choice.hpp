@@ -61,7 +61,7 @@ std::string_view to_string(ProfileQuality quality);
 struct ChosenProfile {
   DeviceProfile profile;
   ProfileQuality quality = ProfileQuality::generic;
-  Bandwidth bandwidth;  ///< of the GPU, for the range of a generic prediction
+  Bandwidth bandwidth{};  ///< of the GPU, for the range of a generic prediction
 
   /// SMs of each GPC, as full_wave_of_clusters() takes them; empty for a generic profile, which takes them as even.
   /// Another GPU of a calibrated model may have others.

@@ -78,7 +78,7 @@ Occupancy theoretical_occupancy(const LaunchOnDevice& on) {
 Prediction predict(const LaunchOnDevice& on, const Work& work, const ChosenProfile& profile,
                    std::optional<int> first_gpc, WorkOrigin origin) {
   const Tasks tasks(work, on.launch.grid_blocks, theoretical_occupancy(on).warps_per_block);
-  return predict(on.launch, on.usage, on.limits, profile, tasks, {.first_gpc = first_gpc}, origin);
+  return predict({on.launch, on.usage, on.limits, profile, {.first_gpc = first_gpc}, origin}, tasks);
 }
 
 LaunchOnDevice launch_on_device(const CaseRecord& record) {
@@ -173,7 +173,7 @@ Inference infer_and_predict(CaseRecord& record, const std::optional<DeviceProfil
     const ChosenProfile chosen_one =
         profile ? chosen(*profile, identity_of(record.provenance)) : profile_of(record);
     const ObservedLaunch observed = observed_of(record, chosen_one.profile);
-    auto inferred = infer_work(on.launch, on.usage, on.limits, chosen_one.profile, observed);
+    auto inferred = infer_work({on.launch, on.usage, on.limits, chosen_one}, observed);
     if (!inferred) return Inference::too_little;
     record.prediction = predict(on, inferred->work, chosen_one, record.first_gpc, WorkOrigin::inferred);
     record.device_profile = record.prediction->device_profile;

@@ -343,9 +343,12 @@ const Cells kCaseOf768Threads = together({kUsage,
                                            {"theoretical_pct", "75"}}});
 
 Cells prediction_of_768_threads(std::optional<int> first_gpc = std::nullopt) {
-  const Prediction prediction =
-      predict({.block_threads = 768, .grid_blocks = 1056}, {.registers_per_thread = 20}, limits_of({9, 0}),
-              chosen(find_profile("h200")), Tasks(Work::equal(1000), 1056, 24), {.first_gpc = first_gpc});
+  const Prediction prediction = predict({{.block_threads = 768, .grid_blocks = 1056},
+                                         {.registers_per_thread = 20},
+                                         limits_of({9, 0}),
+                                         chosen(find_profile("h200")),
+                                         {.first_gpc = first_gpc}},
+                                        Tasks(Work::equal(1000), 1056, 24));
   Cells cells = {{"device_profile", "h200 (calibrated_model)"},
                  {"predicted_pct", real_text(prediction.predicted_pct)},
                  {"predicted_low_pct", real_text(prediction.interval.low)},

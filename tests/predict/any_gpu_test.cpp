@@ -51,7 +51,7 @@ void expect_sound(const GpuIdentity& gpu, const Question& question) {
   // Other programs slow a core down: the best of three.
   for (int attempt = 0; attempt < 3 && seconds >= kMostSeconds; ++attempt) {
     const double begin = cpu_seconds();
-    prediction = predict(question.launch, question.usage, limits, generic(gpu), tasks);
+    prediction = predict({question.launch, question.usage, limits, generic(gpu)}, tasks);
     seconds = cpu_seconds() - begin;
   }
   EXPECT_LT(seconds, kMostSeconds);
@@ -168,25 +168,26 @@ TEST(AnyGpu, LaunchesInClustersArePredictedAndAdvisedInWholeOnes) {
     for (int launches = 0; launches < 6; ++launches) {
       const int cluster = 2 + below(std::min(limits.max_cluster_blocks, largest_gpc) - 1);
       const Usage usage{.registers_per_thread = 16 + below(48)};
-      Launch launch{.block_threads = 32 * (2 + below(15)),
-                    .grid_blocks = cluster * (1 + below(3000 / cluster)),
-                    .cluster_blocks = cluster,
-                    .dynamic_shared_bytes = below(48 << 10)};
+      const Launch launch{.block_threads = 32 * (2 + below(15)),
+                          .grid_blocks = cluster * (1 + below(3000 / cluster)),
+                          .cluster_blocks = cluster,
+                          .dynamic_shared_bytes = below(48 << 10)};
       SCOPED_TRACE(fmt::format("{}: {} threads, {} blocks in clusters of {}, {} registers, {} B", gpu.name,
                                launch.block_threads, launch.grid_blocks, cluster, usage.registers_per_thread,
                                launch.dynamic_shared_bytes));
       const Occupancy occupancy = theoretical_occupancy(limits, launch, usage);
       const Work work = parse_work(below(2) == 0 ? "equal:40000" : "uniform:40000:0.5:1.5");
       const Tasks tasks(work, launch.grid_blocks, occupancy.warps_per_block);
-      const Prediction prediction = predict(launch, usage, limits, chosen, tasks, {.most_runs = 1});
+      Asked asked{launch, usage, limits, chosen, {.most_runs = 1}};
+      const Prediction prediction = predict(asked, tasks);
       EXPECT_TRUE(prediction.interval.contains(prediction.predicted_pct));
-      const auto advice = advise(launch, usage, limits, chosen, work, prediction, {.most_runs = 1});
+      const auto advice = advise(asked, work, prediction);
       if (advice) {
         EXPECT_EQ(advice->launch.grid_blocks % advice->launch.cluster_blocks, 0);
       }
       advised += advice.has_value();
-      launch.grid_blocks = cluster * std::int64_t{10'000};
-      EXPECT_TRUE(infer_work(launch, usage, limits, chosen.profile, {.elapsed_cycles = 1e6}));
+      asked.launch.grid_blocks = cluster * std::int64_t{10'000};
+      EXPECT_TRUE(infer_work(asked, {.elapsed_cycles = 1e6}));
     }
   }
   EXPECT_GT(advised, 30);

@@ -14,11 +14,25 @@ namespace {
 
 using ::testing::HasSubstr;
 
+const ChosenProfile& h200() {
+  static const ChosenProfile profile = chosen(find_profile("h200"));
+  return profile;
+}
+
+Asked launch_of(int block_threads, std::int64_t grid_blocks, const ChosenProfile& on = h200(),
+                const Chance& chance = {}, WorkOrigin origin = WorkOrigin::given) {
+  return {{.block_threads = block_threads, .grid_blocks = grid_blocks},
+          {.registers_per_thread = 20},
+          limits_of({9, 0}),
+          on,
+          chance,
+          origin};
+}
+
 Prediction predict_on_h200(int block_threads, std::int64_t grid_blocks, std::string_view work,
                            const Chance& chance = {}) {
-  return predict({.block_threads = block_threads, .grid_blocks = grid_blocks}, {.registers_per_thread = 20},
-                 limits_of({9, 0}), chosen(find_profile("h200")),
-                 Tasks(parse_work(work), grid_blocks, (block_threads + 31) / 32), chance);
+  return predict(launch_of(block_threads, grid_blocks, h200(), chance),
+                 Tasks(parse_work(work), grid_blocks, (block_threads + 31) / 32));
 }
 
 Simulations simulate_on_h200(int block_threads, std::int64_t grid_blocks, const std::string& work,
@@ -50,9 +64,7 @@ TEST(Prediction, EachLossHasItsOwnCause) {
   // Where all GPCs have one clock, the last blocks spread evenly.
   ChosenProfile even = chosen(find_profile("h200"));
   even.profile.model.parameters.gpc_clock_spread_ppm = 0;
-  const Losses tail = predict({.block_threads = 256, .grid_blocks = 1584}, {.registers_per_thread = 20},
-                              limits_of({9, 0}), even, Tasks(parse_work("equal:200000"), 1584, 8))
-                          .losses;
+  const Losses tail = predict(launch_of(256, 1584, even), Tasks(parse_work("equal:200000"), 1584, 8)).losses;
   EXPECT_NEAR(tail.tail, 25, 5);
   EXPECT_NEAR(tail.total(), tail.tail, 0.5);
 
@@ -90,9 +102,7 @@ TEST(Prediction, WithAGpusOwnClocksCoversThemHalfAsFarApart) {
   const auto width = [&](std::int64_t grid, ProfileQuality quality) {
     own.quality = quality;
     const Tasks tasks(parse_work("equal:200000"), grid, 8);
-    const RunRange runs = simulate_often({.block_threads = 256, .grid_blocks = grid},
-                                         {.registers_per_thread = 20}, limits_of({9, 0}), own, tasks)
-                              .achieved;
+    const RunRange runs = simulate_often(launch_of(256, grid, own), tasks).achieved;
     return runs.high - runs.low;
   };
   double widened = 0;
@@ -166,8 +176,7 @@ TEST(Seeds, OfADeviceThatTheProfileIsNotOfGoByItsOwnGpcs) {
 
 TEST(Advice, APartialLastWaveIsRoundedAway) {
   const auto advice =
-      advise({.block_threads = 256, .grid_blocks = 1162}, {.registers_per_thread = 20}, limits_of({9, 0}),
-             chosen(find_profile("h200")), Work::equal(200'000), predict_on_h200(256, 1162, "equal:200000"));
+      advise(launch_of(256, 1162), Work::equal(200'000), predict_on_h200(256, 1162, "equal:200000"));
   ASSERT_TRUE(advice);
   // The same warps' cycles in whole waves: 1,162 blocks of two waves' time become one wave's and a tenth.
   EXPECT_NEAR(advice->time_saved_pct, 100 * (1 - 1162.0 / 1056 / 2), 1);
@@ -184,9 +193,8 @@ TEST(Advice, APartialLastWaveIsRoundedAway) {
 }
 
 TEST(Advice, AWholeWaveOfEqualBlocksNeedsNone) {
-  EXPECT_FALSE(advise({.block_threads = 256, .grid_blocks = 1056}, {.registers_per_thread = 20},
-                      limits_of({9, 0}), chosen(find_profile("h200")), Work::equal(200'000),
-                      predict_on_h200(256, 1056, "equal:200000")));
+  EXPECT_FALSE(
+      advise(launch_of(256, 1056), Work::equal(200'000), predict_on_h200(256, 1056, "equal:200000")));
 }
 
 constexpr double kLongBlock = 1e9;  ///< cycles, of which overheads are nothing
@@ -295,8 +303,7 @@ Prediction of_partial_wave(ProfileQuality quality) {
   if (quality == ProfileQuality::calibrated_device)
     profile.profile.model.gpc_clock_ppm = {130, -782, -163, -1190, 1092, 1206,
                                            -49, -163, -163, -49,   -49,  -49};
-  return predict({.block_threads = 256, .grid_blocks = 1584}, {.registers_per_thread = 20}, limits_of({9, 0}),
-                 profile, Tasks(parse_work("equal:200000"), 1584, 8));
+  return predict(launch_of(256, 1584, profile), Tasks(parse_work("equal:200000"), 1584, 8));
 }
 
 // Counters of nine H100s read 76.6 to 92.8 % of this launch (tests/data/fleet, tests/data/gpus).
@@ -318,9 +325,7 @@ TEST(Interval, OverElapsedCyclesIsNarrowWhereverTheLastBlocksGo) {
 
 TEST(Interval, OfInferredWorkIsWiderThanOfTheSameWorkGiven) {
   const auto predicted = [](WorkOrigin origin) {
-    return predict({.block_threads = 256, .grid_blocks = 2112}, {.registers_per_thread = 20},
-                   limits_of({9, 0}), chosen(find_profile("h200")), Tasks(parse_work("equal:20000"), 2112, 8),
-                   {}, origin);
+    return predict(launch_of(256, 2112, h200(), {}, origin), Tasks(parse_work("equal:20000"), 2112, 8));
   };
   EXPECT_EQ(predicted(WorkOrigin::given).predicted_pct, predicted(WorkOrigin::inferred).predicted_pct);
   EXPECT_GT(predicted(WorkOrigin::inferred).interval.width(),
@@ -334,27 +339,20 @@ TEST(Interval, IsPrintedInWholePercentsWhereItIsWideAndThenNoNarrowerThanItIs) {
             "90 %: 74.8 to 75.2");
 }
 
-constexpr Usage kAdvisedUsage{.registers_per_thread = 20};
-
 TEST(Advice, ReadsNoSurerThanWhatItIsWorkedOutFrom) {
-  const Launch launch{.block_threads = 256, .grid_blocks = 2000};
-  const Tasks tasks(Work::equal(200'000), launch.grid_blocks, 8);
+  const Tasks tasks(Work::equal(200'000), 2000, 8);
   const auto advice = [&](WorkOrigin origin) {
-    const ChosenProfile h200 = chosen(find_profile("h200"));
-    const Prediction asked = predict(launch, kAdvisedUsage, limits_of({9, 0}), h200, tasks, {}, origin);
-    return advise(launch, kAdvisedUsage, limits_of({9, 0}), h200, Work::equal(200'000), asked, {}, origin)
-        .value();
+    const Asked asked = launch_of(256, 2000, h200(), {}, origin);
+    return advise(asked, Work::equal(200'000), predict(asked, tasks)).value();
   };
   EXPECT_LT(advice(WorkOrigin::given).interval.width(), 2);
   EXPECT_GT(advice(WorkOrigin::inferred).interval.width(), 30) << "blocks are taken as equal";
 }
 
 std::optional<Advice> advice_on_h200(const Launch& launch, const Work& work) {
-  const DeviceProfile profile = find_profile("h200");
-  const Limits& limits = limits_of({9, 0});
+  const Asked asked = launch_of(launch.block_threads, launch.grid_blocks);
   const Tasks tasks(work, launch.grid_blocks, (launch.block_threads + 31) / 32);
-  return advise(launch, kAdvisedUsage, limits, chosen(profile), work,
-                predict(launch, kAdvisedUsage, limits, chosen(profile), tasks));
+  return advise(asked, work, predict(asked, tasks));
 }
 
 // Summed here warp by warp, whatever total_cycles() does.

@@ -132,8 +132,8 @@ TEST(FreshLaunches, WarpsThatAlwaysIssueArePredictedFromOneReading) {
            recorded.launch.dynamic_shared_bytes == 0;
   });
   ASSERT_NE(read, all.end());
-  const DeviceProfile profile = find_profile("h200");
-  work = lockstep_as_read(read->launch, read->usage, limits_of({9, 0}), profile, work, read->achieved_pct);
+  work = lockstep_as_read({read->launch, read->usage, limits_of({9, 0}), chosen(find_profile("h200"))}, work,
+                          read->achieved_pct);
   all.erase(read);
   for (Recorded& recorded : all) recorded = recorded.doing(work);
   const Errors errors = errors_of<1>(all, [](const Recorded&) { return true; });

@@ -195,7 +195,7 @@ Simulation simulated(std::int64_t grid_blocks, double cycles) {
 }
 
 std::optional<InferredWork> inferred(std::int64_t grid_blocks, const ObservedLaunch& observed) {
-  return infer_work(launch(grid_blocks), kUsage, limits_of({9, 0}), find_profile("h200"), observed);
+  return infer_work({launch(grid_blocks), kUsage, limits_of({9, 0}), chosen(find_profile("h200"))}, observed);
 }
 
 // Whole and partial waves (a wave is 1,056 blocks), and grids that are simulated in part.

@@ -77,7 +77,7 @@ void simulate_into(RecordedRange& range, const LaunchOnDevice& on, const ChosenP
                    const Tasks& tasks, WorkOrigin origin, std::optional<int> first_gpc) {
   const Occupancy occupancy = theoretical_occupancy(on);
   const Simulations simulations =
-      simulate_often(on.launch, on.usage, on.limits, profile, tasks, {.first_gpc = first_gpc});
+      simulate_often({on.launch, on.usage, on.limits, profile, {.first_gpc = first_gpc}}, tasks);
   range.kind = kind_of(on.launch, on.usage, occupancy, on.sm_count, tasks, origin);
   range.block_cycles = tasks.mean_cycles();
   range.most_pct = most_pct(on.launch, occupancy, on.sm_count, tasks);
@@ -99,8 +99,7 @@ RecordedRange range_of(const CaseRecord& record, const ChosenProfile& profile) {
   if (is_of_program(record)) {
     origin = WorkOrigin::inferred;
     range.experiment = record.file.stem().string();
-    work = infer_work(on.launch, on.usage, on.limits, profile.profile, observed_of(record, profile.profile))
-               ->work;
+    work = infer_work({on.launch, on.usage, on.limits, profile}, observed_of(record, profile.profile))->work;
   }
   const Tasks tasks(*work, on.launch.grid_blocks, theoretical_occupancy(on).warps_per_block);
   simulate_into(range, on, profile, tasks, origin, record.first_gpc);

@@ -32,9 +32,11 @@ CaseRecord recorded_case() {
 TEST(Replay, ACaseSaysAllThatItsPredictionNeeds) {
   CaseRecord record = recorded_case();
   repredict(record);
-  const Prediction prediction =
-      predict({.block_threads = 256, .grid_blocks = 1584}, {.registers_per_thread = 20}, limits_of({9, 0}),
-              chosen(find_profile("h200")), Tasks(Work::equal(20'000), 1584, 8));
+  const Prediction prediction = predict({{.block_threads = 256, .grid_blocks = 1584},
+                                         {.registers_per_thread = 20},
+                                         limits_of({9, 0}),
+                                         chosen(find_profile("h200"))},
+                                        Tasks(Work::equal(20'000), 1584, 8));
   const Row row = row_of(record);
   EXPECT_EQ(row.device_profile, "h200 (calibrated_model)");
   EXPECT_EQ(row.predicted_pct, prediction.predicted_pct);
@@ -51,9 +53,12 @@ TEST(Replay, TheGpcThatACaseBeganWithIsThatOfItsPrediction) {
   record.launch->grid_blocks = 792;
   record.identity.work = parse_work("uniform:200000:0.5:1.5:seed=3");
   const auto predicted = [&](std::optional<int> first_gpc) {
-    return predict({.block_threads = 256, .grid_blocks = 792}, {.registers_per_thread = 20},
-                   limits_of({9, 0}), chosen(find_profile("h200")), Tasks(*record.identity.work, 792, 8),
-                   {.first_gpc = first_gpc})
+    return predict({{.block_threads = 256, .grid_blocks = 792},
+                    {.registers_per_thread = 20},
+                    limits_of({9, 0}),
+                    chosen(find_profile("h200")),
+                    {.first_gpc = first_gpc}},
+                   Tasks(*record.identity.work, 792, 8))
         .predicted_pct;
   };
   ASSERT_NE(predicted(5), predicted(std::nullopt));
