@@ -137,21 +137,6 @@ void choose_block_size(Question& question, std::string& remark) {
       fmt::format("No --block-size was given: the curves are drawn with the best, {} threads.\n", threads);
 }
 
-/// Each GPU of a list such as "a100,h200" or "8.0,9.0".
-std::vector<GpuOption> asked_gpus(const GpuOption& asked) {
-  const bool by_name = !asked.name.empty();
-  std::vector<GpuOption> gpus;
-  const std::string& list = by_name ? asked.name : asked.compute_capability;
-  for (const std::string_view item : split(list, ',')) {
-    if (item.empty())
-      throw InputError("{} = '{}' has an empty item: write it as 8.0,9.0 or a100,h200",
-                       by_name ? "--gpu" : "--cc", list);
-    GpuOption& gpu = gpus.emplace_back(asked);
-    (by_name ? gpu.name : gpu.compute_capability) = item;
-  }
-  return gpus;
-}
-
 Question one_question(const CalcOptions& options, const GpuOption& gpu, const CLI::App& parser,
                       std::string& remark) {
   if (parser.count("--block-size") == 0 && !options.curves)
@@ -223,7 +208,9 @@ std::string list_of_gpus(AnswerFormat format) {
   return format == AnswerFormat::table ? text_table(lines, "<<><") : flat_text(rows, format);
 }
 
-std::string answer_kernels(const CalcOptions& options, const CLI::App& parser, Console& console) {
+/// A GPU of several that cannot run the file says so in its place. @throws InputError where none can
+std::string answer_kernels(const CalcOptions& options, const CLI::App& parser, Console& console,
+                           ExitStatus& status) {
   BinaryQuestion question;
   question.launch = options.launch;
   if (parser.count("--block-size") > 0) question.block_threads = options.launch.block_threads;
@@ -234,12 +221,19 @@ std::string answer_kernels(const CalcOptions& options, const CLI::App& parser, C
   if (gpus.size() > 1 && format != AnswerFormat::table)
     throw InputError("--from: rows are of one GPU: ask for each, or for a table");
   std::string text;
+  std::size_t refused = 0;
   for (const GpuOption& gpu : gpus) {
     if (gpu.given()) code.runs_on = question.compute_capability = capability_of(gpu);
     if (gpus.size() > 1)
       text += fmt::format("{}{}:\n", text.empty() ? "" : "\n",
                           gpu.name.empty() ? gpu.compute_capability : gpu.name);
-    text += answer_binary(read_device_code(options.from, code, console.err), question, format);
+    try {
+      text += answer_binary(read_device_code(options.from, code, console.err), question, format);
+    } catch (const InputError& error) {
+      if (++refused == gpus.size()) throw;
+      text += fmt::format("no answer: {}\n", error.what());
+      status = ExitStatus::no_verdict;
+    }
   }
   return text;
 }
@@ -264,12 +258,10 @@ std::string answer(const CalcOptions& options, const CLI::App& parser, Console& 
   if (options.limits) return answer_limits(options);
   if (!options.batch.empty()) {
     const bool as_csv = parser.count("--format") == 0 && !options.rank;
-    return answer_batch(options.batch,
-                        options.gpu.given() ? asked_gpus(options.gpu) : std::vector<GpuOption>{},
-                        as_csv ? AnswerFormat::csv : format_of(options),
+    return answer_batch(options.batch, options.gpu, as_csv ? AnswerFormat::csv : format_of(options),
                         options.rank ? BatchOrder::ranked : BatchOrder::as_given, console.err, status);
   }
-  if (!options.from.empty()) return answer_kernels(options, parser, console);
+  if (!options.from.empty()) return answer_kernels(options, parser, console, status);
   if (!options.gpu.given())
     throw InputError("calc needs --cc or --gpu (or --batch FILE.csv, --from FILE, --limits)");
   std::string remark;

@@ -161,7 +161,7 @@ std::string device_lines(const Question& question, const Occupancy& occupancy) {
   }
   const BestBlockSize best = best_block_size(limits, launch, usage, limits.max_threads_per_block);
   if (best.block_threads > 0) {
-    line("highest by block size", fmt::format("{} with {} threads, {} per SM",
+    line("highest by block size", fmt::format("{} with {} threads, {} per SM; no larger block reaches it",
                                               percent_text(100.0 * best.blocks_per_sm * best.block_threads /
                                                            limits.max_threads_per_sm()),
                                               best.block_threads, counted(best.blocks_per_sm, "block")));

@@ -341,20 +341,20 @@ local ld/st  instructions that load from and store to it: spills, and arrays tha
 
 }  // namespace
 
-std::string answer_batch(const std::string& file, std::span<const GpuOption> gpus, AnswerFormat format,
-                         BatchOrder order, std::ostream& remarks, ExitStatus& status) {
+std::string answer_batch(const std::string& file, const GpuOption& gpu, AnswerFormat format, BatchOrder order,
+                         std::ostream& remarks, ExitStatus& status) {
   const std::string source = batch_source(file);
   BatchColumns columns{.command = "calc",
                        .needed = {kNeeded.begin(), kNeeded.end()},
                        .optional = {kOptional.begin(), kOptional.end()},
                        .answers = names_of_answers()};
   columns.optional.insert(columns.optional.end(), kDescribing.begin(), kDescribing.end());
-  if (!gpus.empty()) {
+  if (gpu.given()) {
     std::erase(columns.needed, "compute_capability");
     columns.optional.emplace_back("compute_capability");
   }
   CsvTable table = read_batch(file, columns);
-  if (!gpus.empty()) table = rows_on(gpus, table, source);
+  if (gpu.given()) table = rows_on(gpu, table, source);
   if (const std::size_t dropped = drop_rows_without_launch(table); dropped > 0)
     fmt::print(remarks, "{} {} no launch and {} left out\n",
                counted(static_cast<std::int64_t>(dropped), "row"), dropped == 1 ? "has" : "have",

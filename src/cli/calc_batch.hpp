@@ -22,14 +22,14 @@ enum class BatchOrder {
 /// a recorded run, get the answer. Sizes in bytes may be written as 12K. The rows that come out are named by
 /// the file's column `case`, and have the columns schema and experiment (`batch`) where the file has none:
 /// with names they are rows that `gate` and `report` read. As a table only what was asked, the occupancy and
-/// its limiter. Every row is answered for each of `gpus`, whose columns the file must then lack; for several, their
+/// its limiter. Every row is answered for each GPU of `gpu`, a list, whose columns the file must then lack; for several, their
 /// names are added to the rows' names.
 /// A row that cannot be answered says why in the column `note`.
 /// @param remarks  gets a line where recorded rows that have no launch are left out, and tell_refused(), whose `status` it is
 /// @throws InputError with file, line and column; for a column that calc does not know, with the nearest
 /// name.
-std::string answer_batch(const std::string& file, std::span<const GpuOption> gpus, AnswerFormat format,
-                         BatchOrder order, std::ostream& remarks, ExitStatus& status);
+std::string answer_batch(const std::string& file, const GpuOption& gpu, AnswerFormat format, BatchOrder order,
+                         std::ostream& remarks, ExitStatus& status);
 
 /// What is asked of a binary's kernels beside what the binary says itself.
 struct BinaryQuestion {

@@ -91,7 +91,22 @@ std::optional<int> sm_count_of(const GpuOption& option) {
   return common_value(gpus_of(option.name), &Gpu::sm_count);
 }
 
-CsvTable rows_on(std::span<const GpuOption> gpus, const CsvTable& table, const std::string& source) {
+std::vector<GpuOption> asked_gpus(const GpuOption& asked) {
+  const bool by_name = !asked.name.empty();
+  std::vector<GpuOption> gpus;
+  const std::string& list = by_name ? asked.name : asked.compute_capability;
+  for (const std::string_view item : split(list, ',')) {
+    if (item.empty())
+      throw InputError("{} = '{}' has an empty item: write it as 8.0,9.0 or a100,h200",
+                       by_name ? "--gpu" : "--cc", list);
+    GpuOption& gpu = gpus.emplace_back(asked);
+    (by_name ? gpu.name : gpu.compute_capability) = item;
+  }
+  return gpus;
+}
+
+CsvTable rows_on(const GpuOption& asked, const CsvTable& table, const std::string& source) {
+  const std::vector<GpuOption> gpus = asked_gpus(asked);
   for (const char* name : {"compute_capability", "sm_count"}) {
     if (std::ranges::find(table.names, name) != table.names.end())
       throw InputError("{} has the column {}: leave out --gpu and --cc, or the column", source, name);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -56,11 +55,14 @@ ComputeCapability capability_of(const GpuOption& option);
 /// Its number of SMs, where that is given and all that its name may mean agree. @throws InputError as gpus_of()
 std::optional<int> sm_count_of(const GpuOption& option);
 
-/// The rows of a table once for each GPU, with the columns compute_capability and sm_count, and gpu where it had none. For several
+/// Each GPU of a list such as "a100,h200" or "8.0,9.0". @throws InputError for an empty item
+std::vector<GpuOption> asked_gpus(const GpuOption& asked);
+
+/// The rows of a table once for each GPU of a list, with the columns compute_capability and sm_count, and gpu where it had none. For several
 /// GPUs their names are added to the cells of `case`.
 /// @param source  the table's file, for messages
 /// @throws InputError if the table says itself which GPUs its rows are of, and as capability_of() does
-CsvTable rows_on(std::span<const GpuOption> gpus, const CsvTable& table, const std::string& source);
+CsvTable rows_on(const GpuOption& asked, const CsvTable& table, const std::string& source);
 
 /// The GPU asked about: that of a line of the table, or any of a compute capability and a number of SMs.
 /// @throws InputError if the number of SMs is missing or out of range, and as capability_of()

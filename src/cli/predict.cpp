@@ -426,7 +426,7 @@ std::vector<std::string> predicted_cells(const CsvTable& table, const std::vecto
 /// time_us and sm_clock_mhz; the column work_source says which. Work may be in microseconds (equal:100us) where
 /// sm_clock_mhz is given.
 /// @param profile  a built-in one or a file; empty = the best known of each row's GPU
-/// @param gpu  of all rows; not given: their columns say it
+/// @param gpu  of all rows, or a list of GPUs that each row is asked for; not given: their columns say it
 /// Prints the same rows as CSV, with theory, prediction and explanation added; other columns stay as they are. A row that
 /// cannot be predicted says why in the column `note`, and has the theory that is known. Refused is one that is no launch,
 /// that no SM can hold, or whose work is wrong. @returns as tell_unanswered()
@@ -445,8 +445,9 @@ ExitStatus predict_batch(const std::string& file, const std::string& profile, co
   }
   CsvTable table = read_batch(file, columns);
   if (gpu.given()) {
-    static_cast<void>(identity_of(gpu));  // one GPU whose number of SMs is known
-    table = rows_on(std::span(&gpu, 1), table, source);
+    for (const GpuOption& each : asked_gpus(gpu))
+      static_cast<void>(identity_of(each));  // whose number of SMs is known
+    table = rows_on(gpu, table, source);
   }
   std::optional<DeviceProfile> given;
   if (!profile.empty()) given = find_profile(profile);
@@ -486,7 +487,8 @@ Action declare_predict(CLI::App& parser) {
       "predict every row of this CSV file (- = standard input), with columns as in a recorded row: the same "
       "rows come out with the prediction; work that is empty is inferred from sm_cycles_active_avg, or from "
       "time_us and sm_clock_mhz (else the highest clock of the row's gpu); beside it --gpu "
-      "or --cc with --sm-count, for rows without these columns, and --profile");
+      "or --cc with --sm-count, for rows without these columns, also several (a100-sxm4-40gb,h200), and "
+      "--profile");
   add_format(
       parser, options->format, {"table", "csv", "json", "blocks"},
       "table, csv or json; blocks = one simulation, as JSON: the SM, begin and end of each block, in cycles");

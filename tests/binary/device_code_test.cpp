@@ -170,6 +170,10 @@ TEST(DeviceCode, IsAnsweredForSeveralGpusOneAfterAnother) {
   EXPECT_THAT(ask("--cc", "8.6,9.0", "table").out,
               testing::AllOf(HasSubstr("8.6:\nkernel"), HasSubstr("9.0:\nkernel")));
   EXPECT_THAT(ask("--gpu", "a100,h200", "csv").err, HasSubstr("rows are of one GPU: ask for each"));
+  const Outcome one_cannot = ask("--cc", "7.5,9.0", "table");
+  EXPECT_EQ(one_cannot.status, ExitStatus::no_verdict);
+  EXPECT_THAT(one_cannot.out, testing::AllOf(HasSubstr("7.5:\nno answer: "), HasSubstr("9.0:\nkernel")));
+  EXPECT_EQ(ask("--cc", "7.0,7.5", "table").status, ExitStatus::usage);
 }
 
 TEST(DeviceCode, RowsAndTheGateSayWhichBlockSizeWasAssumed) {

@@ -470,6 +470,12 @@ TEST_F(PredictBatch, TakesTheGpuOfAllRowsFromTheCommandLineAndRefusesWhatItWould
   const CsvTable by_columns = table(named);
   for (const char* answer : {"predicted_pct", "predicted_low_pct", "predicted_high_pct", "device_profile"})
     EXPECT_EQ(table_cell(by_option, 0, answer), table_cell(by_columns, 0, answer)) << answer;
+  // Of a list each row is asked for each.
+  const CsvTable both = table(columns + launch, {"--gpu", "a100-sxm4-40gb,h200"});
+  ASSERT_EQ(both.rows.size(), 2U);
+  EXPECT_EQ(table_cell(both, 0, "sm_count"), "108");
+  EXPECT_EQ(table_cell(both, 1, "predicted_pct"), table_cell(by_option, 0, "predicted_pct"));
+  EXPECT_THAT(batch(columns + launch, {"--gpu", "h200,"}).err, HasSubstr("has an empty item"));
   const auto refused = [&](const std::vector<std::string>& words) { return batch(named, words).err; };
   EXPECT_THAT(refused({"--gpu", "h200"}), HasSubstr("has the column compute_capability: leave out --gpu"));
   EXPECT_THAT(refused({"--work", "equal:5"}), HasSubstr("--work does not go with --batch"));
