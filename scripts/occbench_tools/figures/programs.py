@@ -3,7 +3,7 @@ docs/any-program.md and docs/notes/tracing.md."""
 
 import itertools
 import random
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from statistics import fmean
 
 import polars as pl
@@ -80,6 +80,10 @@ def costs(results: Results) -> str:
 def sampled(results: Results) -> str:
     """Shares and differences of programs that were sampled."""
 
+    def share(kind: str) -> Callable[[Row], str]:
+        within, kernels = f"{kind}_within_pct", f"{kind}_kernels"
+        return lambda row: f"{row[within]} % of {row[kernels]}" if row[kernels] != "0" else "none"
+
     # Kernels from 5 us on, and shorter ones.
     columns = {
         "program": "{program}",
@@ -88,8 +92,8 @@ def sampled(results: Results) -> str:
         "told apart in windows, %:": "{attributed_pct}",
         "same values": "{same_values}",
         "compared kernels, % of the time:": "{stable_pct}",
-        "within 0.5 points:": "{long_within_pct} % of {long_kernels}",
-        "short, within 1:": "{short_within_pct} % of {short_kernels}",
+        "within 0.5 points:": share("long"),
+        "short, within 1:": share("short"),
     }
 
     def within(rows: pl.DataFrame, kind: str) -> str:
@@ -99,8 +103,7 @@ def sampled(results: Results) -> str:
     def text(rows: pl.DataFrame) -> str:
         told = f"{within(rows, 'long')} kernels from 5 us on are within 0.5 points, {within(rows, 'short')} shorter ones within 1"
         told += f", {rows['countings'][0]} countings of each"
-        table = table_of(rows, columns).replace("|  % of 0 |", "| none |")
-        return f"On an {stamped(rows)}: {told}.\n\n{table}"
+        return f"On an {stamped(rows)}: {told}.\n\n{table_of(rows, columns)}"
 
     return of_tables(results, "programs/sampled.csv", text) or "Not recorded."
 
