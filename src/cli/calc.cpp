@@ -3,8 +3,10 @@
 #include <cmath>
 #include <memory>
 #include <ostream>
+#include <span>
 
 #include <fmt/ostream.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "cli/calc_answer.hpp"
@@ -28,6 +30,16 @@ std::string bar_cell(double pct, int row) {
   static constexpr std::array<std::string_view, 9> kEighths = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
   const int height = static_cast<int>(std::lround(pct / 100 * kCurveHeight * 8));
   return std::string(kEighths[static_cast<std::size_t>(std::clamp(height - 8 * row, 0, 8))]);
+}
+
+/// Where a curve falls: "up to 40: 100 %, 48: 83.3 %".
+std::string steps_text(std::span<const CurvePoint> points) {
+  std::vector<std::string> steps;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (i + 1 < points.size() && points[i + 1].theoretical_pct == points[i].theoretical_pct) continue;
+    steps.push_back(fmt::format("{}: {}", points[i].value, percent_text(points[i].theoretical_pct)));
+  }
+  return fmt::format("up to {}", fmt::join(steps, ", "));
 }
 
 /// For a terminal, with the current point.
@@ -61,6 +73,7 @@ std::string draw_curve(const Question& question, Axis axis) {
                       kCurveWidth - static_cast<int>(std::to_string(last).size()), last);
   text += fmt::format("{:>9}{:>{}}▲ {}: {}\n", "", "", column_of(current), current,
                       percent_text(point_at(current).theoretical_pct));
+  if (axis == Axis::registers_per_thread) text += fmt::format("{:>9}{}\n", "", steps_text(points));
   return text;
 }
 
@@ -129,12 +142,13 @@ AnswerFormat format_of(const CalcOptions& options) {
 /// The curves need a block size only where they are not over block sizes: the best serves.
 void choose_block_size(Question& question, std::string& remark) {
   auto& [launch, usage] = question.configuration;
-  const int threads =
-      best_block_size(*question.limits, launch, usage, question.limits->max_threads_per_block).block_threads;
-  if (threads == 0) throw InputError("no block size can launch such a block: give --block-size to see why");
-  launch.block_threads = threads;
-  remark +=
-      fmt::format("No --block-size was given: the curves are drawn with the best, {} threads.\n", threads);
+  const BestBlockSize best =
+      best_block_size(*question.limits, launch, usage, question.limits->max_threads_per_block);
+  if (best.block_threads == 0)
+    throw InputError("no block size can launch such a block: give --block-size to see why");
+  remark += fmt::format("No --block-size was given: the curves are drawn with the best, {} threads{}.\n",
+                        best.block_threads, as_good(*question.limits, question.configuration, best));
+  launch.block_threads = best.block_threads;
 }
 
 Question one_question(const CalcOptions& options, const GpuOption& gpu, const CLI::App& parser,

@@ -121,6 +121,20 @@ bool is_wave_uncertain(const Question& question) {
   return question.configuration.launch.cluster_blocks > 1 && question.sms_per_gpc.empty();
 }
 
+}  // namespace
+
+std::string as_good(const Limits& limits, const Configuration& configuration, const BestBlockSize& best) {
+  constexpr std::size_t kShownSizes = 8;
+  std::vector<int> sizes = block_sizes_as_good(limits, configuration.launch, configuration.usage, best);
+  if (!sizes.empty() && sizes.back() == best.block_threads) sizes.pop_back();
+  if (sizes.empty()) return "";
+  const bool all = sizes.size() <= kShownSizes;
+  if (!all) sizes.erase(sizes.begin(), sizes.end() - kShownSizes);
+  return fmt::format("; as good: {}{}", all ? "" : "..., ", fmt::join(sizes, ", "));
+}
+
+namespace {
+
 std::string device_lines(const Question& question, const Occupancy& occupancy) {
   const Limits& limits = *question.limits;
   const auto& [launch, usage] = question.configuration;
@@ -142,15 +156,16 @@ std::string device_lines(const Question& question, const Occupancy& occupancy) {
     }
   }
   if (!question.sms_per_gpc.empty()) {
-    line("active clusters",
-         fmt::format(
-             "{} of {} blocks{}", max_active_clusters(occupancy, launch.cluster_blocks, question.sms_per_gpc),
-             launch.cluster_blocks,
-             question.gpcs_by.empty()
-                 ? ""
-                 : fmt::format(", with the GPCs of the profile {}; those of another GPU of this model "
-                               "may differ: give --gpc-sms",
-                               question.gpcs_by)));
+    line(
+        "active clusters",
+        fmt::format("{}, of {} blocks each{}",
+                    max_active_clusters(occupancy, launch.cluster_blocks, question.sms_per_gpc),
+                    launch.cluster_blocks,
+                    question.gpcs_by.empty()
+                        ? ""
+                        : fmt::format(", with the GPCs of the profile {}; those of another GPU of this model "
+                                      "may differ: give --gpc-sms",
+                                      question.gpcs_by)));
   }
   if (launch.cluster_blocks > kMostPortableClusterBlocks) {
     line("opt in",
@@ -161,10 +176,11 @@ std::string device_lines(const Question& question, const Occupancy& occupancy) {
   }
   const BestBlockSize best = best_block_size(limits, launch, usage, limits.max_threads_per_block);
   if (best.block_threads > 0) {
-    line("highest by block size", fmt::format("{} with {} threads, {} per SM; no larger block reaches it",
+    line("highest by block size", fmt::format("{} with {} threads, {} per SM{}",
                                               percent_text(100.0 * best.blocks_per_sm * best.block_threads /
                                                            limits.max_threads_per_sm()),
-                                              best.block_threads, counted(best.blocks_per_sm, "block")));
+                                              best.block_threads, counted(best.blocks_per_sm, "block"),
+                                              as_good(limits, question.configuration, best)));
   }
   if (occupancy.blocks_per_sm > 0) {
     if (const auto most = available_dynamic_shared_bytes(limits, launch, usage, occupancy.blocks_per_sm)) {

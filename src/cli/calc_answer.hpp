@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "occupancy/limits.hpp"
+#include "occupancy/runtime_answers.hpp"
 #include "occupancy/theory_advice.hpp"
 #include "predict/profile_choice.hpp"
 #include "record/json.hpp"
@@ -83,6 +84,9 @@ std::string idle_lanes(const Launch& launch);
 
 /// question_json() with answer_json().
 Json answered_json(const Question& question);
+
+/// "; as good: 160, 256, 320", the smaller block sizes that reach as much as the best; empty where there are none.
+std::string as_good(const Limits& limits, const Configuration& configuration, const BestBlockSize& best);
 
 /// All answers to one question for a terminal: occupancy, a line a resource, the rules applied, the device,
 /// what to do, the nearest steps.

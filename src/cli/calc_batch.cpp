@@ -102,10 +102,11 @@ std::vector<std::string> names_of_answers() {
 }
 
 /// Rows of each compute capability by themselves, whose SMs hold as many warps. Those of equal occupancy share a rank and stay in the
-/// order of the file. One without an answer has none.
+/// order of the file. One without an answer, or that cannot launch, has none.
 void rank(std::vector<Json>& rows) {
   const auto occupancy = [](const Json& row) {
-    return row["theoretical_pct"].is_null() ? -1 : row["theoretical_pct"].get<double>();
+    const bool can_launch = !row["theoretical_pct"].is_null() && row["cannot_launch"].is_null();
+    return can_launch ? row["theoretical_pct"].get<double>() : -1;
   };
   std::map<Json, std::size_t> first;
   for (const Json& row : rows) first.try_emplace(row["compute_capability"], first.size());

@@ -397,9 +397,23 @@ CaseRecord record_of(const NumbersOption& numbers, const Limits& limits) {
 /// wave goes to the GPCs whose clocks are faster.
 constexpr double kCyclesOfBlock = 200'000;
 
-LaunchFacts facts_of_numbers(const CaseRecord& record, std::optional<double> clock_mhz) {
+/// Below this share of the time at the highest clock SMs were idle for some of it at any clock: none is held below half of that.
+constexpr double kIdleAtAnyClock = 0.5;
+
+/// @param highest_mhz  the GPU's highest clock, by which blocks are no longer than they can have been
+LaunchFacts facts_of_numbers(const CaseRecord& record, std::optional<double> given_mhz,
+                             std::optional<double> highest_mhz) {
   LaunchFacts facts = facts_of(record);
+  const std::optional<double> clock_mhz = given_mhz ? given_mhz : highest_mhz;
   if (clock_mhz && record.times.time_us) facts.most_cycles_active = *record.times.time_us * *clock_mhz;
+  CounterValues& counters = facts.readings.counters;
+  if (facts.most_cycles_active && counters.sm_cycles_active_avg && counters.achieved_pct) {
+    const double elapsed =
+        std::max(*counters.sm_cycles_active_avg, *facts.most_cycles_active - kCyclesBesideLaunch);
+    const double share = *counters.sm_cycles_active_avg / elapsed;
+    facts.elapsed_by_time = given_mhz || share < kIdleAtAnyClock;
+    if (facts.elapsed_by_time) facts.readings.achieved_elapsed_pct = share * *counters.achieved_pct;
+  }
   const double waves = record.theory->waves.value_or(0);
   const bool has_tail = waves > 1 && waves != std::floor(waves);
   const std::optional<double> cycles = record.readings.counters.sm_cycles_active_avg;
@@ -472,10 +486,9 @@ void explain_numbers(const NumbersOption& numbers, bool json, std::ostream& out)
     throw InputError("this cannot be launched: " +
                      why_it_cannot_launch(limits, numbers.launch, numbers.usage));
   CaseRecord record = record_of(numbers, limits);
-  // By default the highest clock: a block is then no longer than it can have been.
   const Gpu* const gpu = named_gpu(numbers.gpu);
   const std::optional<double> highest = gpu == nullptr ? std::nullopt : std::optional<double>(gpu->clock_mhz);
-  const LaunchFacts facts = facts_of_numbers(record, numbers.clock_mhz ? numbers.clock_mhz : highest);
+  const LaunchFacts facts = facts_of_numbers(record, numbers.clock_mhz, highest);
   const std::vector<Finding> findings = diagnose(facts);
   record.explanation = explanation_of(facts, findings);
   if (!json) return print_text(record, facts, findings, out);

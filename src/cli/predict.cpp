@@ -39,6 +39,14 @@ constexpr const char* kUnverified =
     "unverified: no such GPU was calibrated; the interval covers the range of every parameter of the profile "
     "(docs/any-gpu.md)";
 
+void note_generic(std::string& note, const Launch& launch) {
+  add_note(note, kUnverified);
+  if (launch.cluster_blocks > 1)
+    add_note(
+        note,
+        "the GPCs are not known and taken as equal: fewer clusters may fit at once, which takes more rounds");
+}
+
 void note_draw(std::string& note, const Work& work) {
   if (const auto seed = work.seed())
     add_note(note,
@@ -183,7 +191,7 @@ Answer predict_launch(const PredictOptions& options) {
   record.first_gpc = options.chance.first_gpc;
   record.theory = theory_of(occupancy, launch, profile.sm_count(), chosen.known_sms_per_gpc());
   record.prediction = answer.prediction;
-  if (chosen.quality == ProfileQuality::generic) record.note = kUnverified;
+  if (chosen.quality == ProfileQuality::generic) note_generic(record.note, launch);
   if (work) note_draw(record.note, *work);
   if (work) add_note(record.note, why_not_advised(launch, *work));
   record.compiled = Compiled{.usage = usage, .code_architecture = {}};
@@ -358,7 +366,7 @@ void predict_record(CaseRecord& record, const std::optional<DeviceProfile>& prof
                                           "sm_cycles_active_avg, or time_us with sm_clock_mhz or gpu"));
     if (inference != Inference::predicted) return;
   }
-  if (!profile && record.profile_quality == ProfileQuality::generic) add_note(record.note, kUnverified);
+  if (!profile && record.profile_quality == ProfileQuality::generic) note_generic(record.note, on.launch);
   record.explanation = explanation_of(facts_of(record));
 }
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "diagnose/diagnose.hpp"
 #include "diagnose/situation.hpp"
@@ -23,8 +23,6 @@ constexpr ComputeCapability kMeasuredPace{9, 0};
 /// launches that lose 8 points and more to giving blocks out, 1.05 and more in 277 of 350 that lose as much to uneven blocks.
 constexpr double kLonger = 1.05;
 constexpr double kMuchLonger = 1.5;
-/// What a launch's time has beside the cycles of its SMs, some 5 us.
-constexpr double kCyclesBesideLaunch = 10'000;
 /// Occupancies that read alike.
 constexpr double kEqualPoints = 0.05;
 
@@ -111,12 +109,15 @@ std::string remedy_of_small_grid(const Situation& situation) {
         std::ceil(of_busy_sm), std::floor(of_busy_sm), use);
   if (enough <= blocks) return fmt::format("More blocks cost time, since {}: do less of that.", use);
   const double share = share_of_giving_out(situation, enough - blocks);
+  const std::vector<std::string_view> unread = not_read(situation);
   return fmt::format(
       "{} more, {} in all, cost no further time{}{}{}; or divide the same work among narrower or more "
       "blocks.",
       counted_blocks(enough - blocks), grouped(enough),
       may_share_addresses(situation) ? " if they use addresses of their own" : "",
-      most.value == 0           ? " where memory and issue slots are not busy (not counted)"
+      most.value == 0 ? " where memory and issue slots are not busy (not counted)"
+      : !unread.empty()
+          ? fmt::format(" ({}) unless {} is busy, which was not read", use, fmt::join(unread, " or "))
       : enough < situation.wave ? " (" + use + ")"
                                 : "",
       share < kWorthTelling
@@ -142,16 +143,6 @@ double time_without_tail(const Claim& claim, const Situation& situation) {
 /// Which GPU's pace of giving blocks out is taken, where it is another's.
 std::string_view pace_of(const Situation& situation) {
   return situation.facts.limits->compute_capability == kMeasuredPace ? "" : " at the pace of an H100";
-}
-
-/// The clock that the bound of uneven blocks takes, where it has the launch's cycles by its time.
-std::string clock_of_bound(const Situation& situation) {
-  const std::optional<double> least = situation.least_share_of_active_time();
-  if (!least || *least == situation.share_of_active_time()) return "";
-  const LaunchFacts& facts = situation.facts;
-  return fmt::format(
-      " At {:.0f} MHz SMs had blocks for {:.0f} % of the time; --clock-mhz takes another clock.",
-      facts.most_cycles_active.value() / facts.times.time_us.value(), 100 * *least);
 }
 
 std::optional<TimeSaved> not_known_of_active_time(const Situation& situation) {
@@ -234,6 +225,18 @@ LostToLastWave lost_to_last_wave(const Situation& situation, std::int64_t whole,
   return {.least = lost_on(std::ceil(blocks / of_sm)), .most = lost_on(std::min(blocks, sms))};
 }
 
+/// What was simulated, as far as the grid allows it.
+std::optional<EqualTail> tail_of_equal_blocks(const Situation& situation) {
+  const std::optional<EqualTail>& simulated = situation.facts.tail_of_equal_blocks;
+  if (!simulated || !situation.has_tail()) return std::nullopt;
+  const std::int64_t rest = situation.launch.grid_blocks % situation.wave;
+  const LostToLastWave possible = lost_to_last_wave(situation, situation.launch.grid_blocks - rest, rest);
+  const double most = std::clamp(simulated->most, possible.least, possible.most);
+  return EqualTail{.points = std::clamp(simulated->points, std::min(possible.least, most), most),
+                   .least = std::clamp(simulated->least, possible.least, most),
+                   .most = most};
+}
+
 std::optional<Claim> tail(const Situation& situation) {
   if (!situation.has_tail()) return std::nullopt;
   const double waves = situation.waves();
@@ -241,14 +244,20 @@ std::optional<Claim> tail(const Situation& situation) {
   const std::int64_t whole = situation.launch.grid_blocks - rest;
   // Over elapsed cycles. The counter leaves out SMs that have no block of the last wave.
   const double by_grid = situation.theoretical_pct * (1 - filled_rounds(situation.waves()));
-  const std::optional<EqualTail>& of_equal = situation.facts.tail_of_equal_blocks;
-  const LostToLastWave possible = lost_to_last_wave(situation, whole, rest);
-  const double most = of_equal ? std::clamp(of_equal->most, possible.least, possible.most) : by_grid;
+  const std::optional<EqualTail> of_equal = tail_of_equal_blocks(situation);
+  const double most = of_equal ? of_equal->most : by_grid;
+  const double left_empty =
+      situation.theoretical_pct - situation.facts.readings.achieved_elapsed_pct.value_or(0);
   std::string because = fmt::format("the last wave has {} of {} blocks ({}){}", grouped(rest),
                                     grouped(situation.wave), waves_text(waves, 3),
                                     situation.is_wave_uncertain() ? ", if whole clusters fill the GPCs" : "");
-  if (of_equal) {
-    const double least = std::clamp(of_equal->least, possible.least, most);
+  if (of_equal && left_empty < by_grid - kIdlePoints) {
+    because += fmt::format(
+        "; blocks are not equal: that would cost {:.2g} points over elapsed cycles, of which {:.2g} are "
+        "missing",
+        by_grid, std::max(0.0, left_empty));
+  } else if (of_equal) {
+    const double least = of_equal->least;
     because += fmt::format(
         "; if blocks are equal, it costs {}of the counter {}, which leaves out SMs that have no block of it",
         situation.launch.cluster_blocks > 1 ? ""
@@ -256,9 +265,7 @@ std::optional<Claim> tail(const Situation& situation) {
         most - least < 1 ? fmt::format("{:.0f}", most)
                          : fmt::format("{:.0f} to {:.0f} in nine of ten launches", least, most));
   }
-  const double points = situation.losses() ? situation.losses()->tail
-                        : of_equal ? std::clamp(of_equal->points, std::min(possible.least, most), most)
-                                   : most;
+  const double points = situation.losses() ? situation.losses()->tail : of_equal ? of_equal->points : most;
   const bool is_uncertain = situation.is_tail_uncertain();
   return Claim{
       .points = points,
@@ -294,7 +301,7 @@ std::optional<Claim> uneven_blocks(const Situation& situation) {
   const std::string or_last_wave =
       situation.is_tail_uncertain()
           ? fmt::format("; if they are equal, the last wave may cost up to {:.0f} points",
-                        situation.facts.tail_of_equal_blocks->most)
+                        tail_of_equal_blocks(situation)->most)
           : "";
   return Claim{
       .points = std::max(0.0, points),

@@ -139,8 +139,6 @@ std::string contradiction(const Situation& situation) {
   return "";
 }
 
-/// Points between the counter and the same over elapsed cycles from which on SMs are idle.
-constexpr double kIdlePoints = 1;
 /// Points by which a counter may lie outside the prediction's interval.
 constexpr double kOutsideRange = 1;
 /// Achieved occupancy, percent, below which a reader may wonder whether more of it would help.
@@ -199,6 +197,7 @@ std::optional<Claim> idle_sms(const Situation& situation) {
   const std::optional<double> elapsed = is_predicted
                                             ? std::optional(situation.facts.prediction->predicted_elapsed_pct)
                                             : situation.facts.readings.achieved_elapsed_pct;
+  const bool by_time = situation.facts.elapsed_by_time;
   const bool without_blocks =
       situation.launch.grid_blocks > 0 && situation.launch.grid_blocks < situation.facts.sm_count;
   const double points =
@@ -229,10 +228,11 @@ std::optional<Claim> idle_sms(const Situation& situation) {
   if (elapsed) because += fmt::format(": over elapsed cycles occupancy is {:.3g} %", *elapsed);
   return Claim{
       .part = Part::beside,
-      .confidence = is_predicted ? Confidence::simulated
-                    : elapsed    ? Confidence::measured
-                                 : Confidence::inferred,
-      .evidence = evidence_of({{is_predicted ? "predicted_elapsed_pct" : "achieved_elapsed_pct", elapsed},
+      .confidence = is_predicted          ? Confidence::simulated
+                    : elapsed && !by_time ? Confidence::measured
+                                          : Confidence::inferred,
+      .evidence = evidence_of({{is_predicted ? "predicted_elapsed_pct" : "achieved_elapsed_pct",
+                                by_time ? std::nullopt : elapsed},
                                {"achieved_pct", situation.achieved_pct},
                                {"sm_cycles_active_avg", situation.counters().sm_cycles_active_avg},
                                {"sm_cycles_active_max", situation.counters().sm_cycles_active_max}}),
@@ -243,7 +243,8 @@ std::optional<Claim> idle_sms(const Situation& situation) {
                     : "Use enough blocks for all SMs, of equal length, or run another kernel beside it.",
       .time_ratio = time_without_idle_sms,
       .no_time = atomics_delay(situation) ? std::string(kWaitForAddress) : "",
-      .time = not_known_of_clusters(situation)};
+      .time = not_known_of_clusters(situation),
+      .beside_time = by_time ? clock_of_bound(situation) : ""};
 }
 
 std::optional<Claim> low_occupancy_suffices(const Situation& situation) {

@@ -191,15 +191,9 @@ std::string condition(const Situation& situation) {
   const std::string of_caller = situation.facts.library ? ", if a call can do the work of several" : "";
   if (!counters.issue_active_pct && !counters.dram_busy_pct)
     return of_caller + ", if warps wait for latency rather than for memory or issue slots";
-  std::vector<std::string_view> not_read;
-  if (!counters.dram_busy_pct) not_read.push_back("device memory");
-  if (most_wait_for_memory(situation)) not_read.push_back("L2");
-  if (situation.usage.static_shared_bytes + situation.launch.dynamic_shared_bytes > 0)
-    not_read.push_back("shared memory");
-  if (!counters.fp32_pipe_pct) not_read.push_back("a pipe");
-  if (not_read.empty()) return of_caller;
-  return fmt::format("{}; not if {} is saturated, which was not read", of_caller,
-                     fmt::join(not_read, " or "));
+  const std::vector<std::string_view> unread = not_read(situation);
+  if (unread.empty()) return of_caller;
+  return fmt::format("{}; not if {} is saturated, which was not read", of_caller, fmt::join(unread, " or "));
 }
 
 /// What is in use most until the last SM ends, percent. Where many warps could issue, an SM has no use for more of them.
@@ -226,6 +220,8 @@ std::optional<TimeSaved> time_saved(const Claim& claim, const Situation& situati
         fmt::format("launches run in several streams ({}), where others may fill what this one leaves empty",
                     facts.program.streams));
   }
+  if (facts.ran_beside_others)
+    return none_expected(fmt::format("{}, and may fill what this one leaves empty", kRanBeside));
   const double by_occupancy = claim.time_ratio(claim, situation);
   const Evidence busiest = busiest_of(situation);
   const double share = (1 - std::max(by_occupancy, busiest.value / 100)) * share_of_launch(claim, situation);
@@ -344,6 +340,17 @@ std::string_view to_string(FindingList list) {
 std::string_view to_string(Confidence confidence) {
   static constexpr std::string_view kWords[] = {"measured", "simulated", "inferred"};
   return kWords[static_cast<std::size_t>(confidence)];
+}
+
+std::vector<std::string_view> not_read(const Situation& situation) {
+  const CounterValues& counters = situation.counters();
+  std::vector<std::string_view> names;
+  if (!counters.dram_busy_pct) names.push_back("device memory");
+  if (most_wait_for_memory(situation)) names.push_back("L2");
+  if (situation.usage.static_shared_bytes + situation.launch.dynamic_shared_bytes > 0)
+    names.push_back("shared memory");
+  if (!counters.fp32_pipe_pct) names.push_back("a pipe");
+  return names;
 }
 
 TimeSaved measured_with(const OtherBuild& build, std::string_view called, const Situation& situation) {

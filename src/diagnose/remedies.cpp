@@ -169,10 +169,15 @@ std::optional<Saving> saving_of(const std::vector<Change>& changes, const Findin
   return saving;
 }
 
-std::string saving_text(const Saving& saving) {
+/// @param other_grid  what another grid alone saves
+std::string saving_text(const Saving& saving, const std::optional<Advice>& other_grid) {
   if (!saving.is_simulated) return fmt::format("at most {:.0f} % with {}", 100 * saving.share, saving.with);
   if (saving.share < kLeastShare) return "nothing with " + saving.with;
-  return fmt::format("{:.0f} % with {}", 100 * saving.share, saving.with);
+  const bool is_part = saving.has_other_grid && other_grid && other_grid->time_saved_pct >= 100 * kLeastShare;
+  return fmt::format("{:.0f} % with {}{}", 100 * saving.share, saving.with,
+                     is_part ? fmt::format(" ({:.0f} % by {} blocks alone)", other_grid->time_saved_pct,
+                                           grouped(other_grid->launch.grid_blocks))
+                             : "");
 }
 
 /// Where no remedy of a limit could be simulated.
@@ -187,7 +192,8 @@ std::string bounded_remedy(const Finding& limit, const PredictedLaunch& launch) 
 
 /// What each remedy of a limit is predicted to save. Blocks of another size do the same work, where that is known and not drawn for
 /// each: else a bound is told.
-Remedy remedy_of_limit(const Finding& limit, const PredictedLaunch& launch) {
+Remedy remedy_of_limit(const Finding& limit, const PredictedLaunch& launch,
+                       const std::optional<Advice>& other_grid) {
   if (!limit.advice) return {.sentences = limit.remedy};
   const std::vector<std::vector<Change>> all = changes_of(*limit.advice);
   std::vector<Saving> savings;
@@ -210,7 +216,11 @@ Remedy remedy_of_limit(const Finding& limit, const PredictedLaunch& launch) {
   const std::string saved =
       all.size() == 1 && !savings.front().has_other_grid
           ? fmt::format("It is predicted to save {:.0f} % of the time{}.", 100 * most, condition)
-          : fmt::format("Predicted to save: {}{}.", fmt::join(mapped(savings, saving_text), ", "), condition);
+          : fmt::format(
+                "Predicted to save: {}{}.",
+                fmt::join(mapped(savings, [&](const Saving& each) { return saving_text(each, other_grid); }),
+                          ", "),
+                condition);
   return {.saved = most, .sentences = fmt::format("{} {}", limit.remedy, saved)};
 }
 
@@ -229,7 +239,7 @@ std::vector<std::string> remedies_of(std::span<const Finding> findings, const Pr
     });
   };
   if (const auto limit = first(FindingList::limits); limit != findings.end())
-    remedies.push_back(remedy_of_limit(*limit, launch));
+    remedies.push_back(remedy_of_limit(*limit, launch, other_grid));
   const auto loss = first(FindingList::losses);
   if (loss != findings.end()) {
     const Remedy remedy = loss->cause == Cause::uneven_blocks  ? remedy_of_uneven_blocks(loss->remedy, launch)

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/core.h>
+
 #include "occupancy/limits.hpp"
 #include "predict/parameters.hpp"
 #include "record/replay.hpp"
@@ -222,6 +224,15 @@ std::optional<Situation> situation_of(const LaunchFacts& facts) {
   return situation;
 }
 
+std::string clock_of_bound(const Situation& situation) {
+  const LaunchFacts& facts = situation.facts;
+  const std::optional<double> share = situation.least_share_of_active_time();
+  if (!share || !facts.most_cycles_active || !situation.counters().sm_cycles_active_avg) return "";
+  return fmt::format(
+      " At {:.0f} MHz SMs had blocks for {:.0f} % of the time; --clock-mhz takes another clock.",
+      *facts.most_cycles_active / facts.times.time_us.value(), 100 * *share);
+}
+
 LaunchFacts facts_of(const CaseRecord& record) {
   const auto& capability = record.provenance.compute_capability;
   return facts_of(record, capability ? find_limits(*capability) : nullptr);
@@ -252,7 +263,8 @@ LaunchFacts facts_of(const CaseRecord& record, const Limits* limits) {
           .program = record.program,
           .library = library_of(record.identity.kernel),
           .may_be_tritons = record.program.total_time_us && library_of(record.identity.kernel) == nullptr &&
-                            function_of(record.identity.kernel) == record.identity.kernel};
+                            function_of(record.identity.kernel) == record.identity.kernel,
+          .ran_beside_others = record.note.find(kRanBeside) != std::string::npos};
 }
 
 OtherBuilds other_builds_of(const CaseRecord& record, std::span<const CaseRecord> records) {

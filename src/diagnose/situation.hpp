@@ -61,12 +61,15 @@ struct LaunchFacts {
   std::optional<double> overhead_of_equal_blocks{};
   /// Without a counter of them: the most cycles that an SM can have been active, by the launch's time.
   std::optional<double> most_cycles_active{};
+  bool elapsed_by_time =
+      false;  ///< readings over elapsed cycles were not read: they are by active cycles and that time
   Readings readings{};
   Times times{};
   ProgramUse program{};
   const KernelLibrary* library = nullptr;  ///< nullptr = the kernel is the user's own
   bool may_be_tritons = false;  ///< a traced kernel with the name of C, of no library that is known
   OtherBuilds others{};
+  bool ran_beside_others = false;
 };
 
 /// Of a record whose device is elsewhere: the limits are those that the table has of its compute capability.
@@ -211,6 +214,18 @@ std::optional<TimeSaved> not_known_of_clusters(const Situation& situation);
 inline constexpr double kSaturatedPct = 80;
 /// Warps of a scheduler that could have issued, of which one does in a cycle, from which on they contend.
 inline constexpr double kManyEligible = 4;
+
+/// What a launch's time has beside the cycles of its SMs, some 5 us.
+inline constexpr double kCyclesBesideLaunch = 10'000;
+
+/// Points between the counter and the same over elapsed cycles from which on SMs are idle.
+inline constexpr double kIdlePoints = 1;
+
+/// A sentence on the clock by which active cycles were compared with the launch's time, with a space before; empty where they were not.
+std::string clock_of_bound(const Situation& situation);
+
+/// Resources whose use was not read, and that may be saturated.
+std::vector<std::string_view> not_read(const Situation& situation);
 
 /// Evidence of columns that have a value.
 std::vector<Evidence> evidence_of(

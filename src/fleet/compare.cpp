@@ -437,12 +437,19 @@ ComparedFleet compare_gpus(const FleetRows& rows, std::span<const std::size_t> j
   std::vector<ComparedGpu*> place(rows.gpus.size(), nullptr);
   for (ComparedGpu& each : compared) place[each.gpu] = &each;
 
-  const std::vector<Deviations> deviations = deviations_of(rows, peers);
+  std::vector<Deviations> deviations = deviations_of(rows, peers);
   const std::string sms = most_frequent(rows, all, &MeasuredGpu::sm_count);
   for (const FleetQuantity quantity : kFleetQuantities) {
-    std::vector<Value> values;
+    std::vector<double> numbers;
     for (std::size_t i = 0; i < peers.size(); ++i) {
       const auto& deviation = deviations[i][static_cast<std::size_t>(quantity)];
+      if (deviation && says(rows, peers[i], quantity, sms)) numbers.push_back(deviation->value);
+    }
+    const double usual = numbers.size() < kFewestPeers ? 0 : median(numbers);
+    std::vector<Value> values;
+    for (std::size_t i = 0; i < peers.size(); ++i) {
+      auto& deviation = deviations[i][static_cast<std::size_t>(quantity)];
+      if (deviation) deviation->value -= usual;
       if (deviation && says(rows, peers[i], quantity, sms)) values.push_back({place[peers[i]], *deviation});
     }
     result.named_from[static_cast<std::size_t>(quantity)] = judge(rows, quantity, values);

@@ -139,6 +139,15 @@ bool was_never_launched(const Sides& sides) {
          std::ranges::all_of(sides.candidate, is_calculated);
 }
 
+/// Of rows that were calculated: whether one has a theory, or none says why it has not.
+bool has_answer(const Sides& sides) {
+  const auto is_refused = [](const RecordedCase* recorded) {
+    return !recorded->row.theoretical_pct && !recorded->row.note.empty();
+  };
+  return !std::ranges::all_of(sides.baseline, is_refused) ||
+         !std::ranges::all_of(sides.candidate, is_refused);
+}
+
 std::string explanation(const Cases& cases) {
   try {
     return explanation_of(facts_of(case_record(cases.front()->row)));
@@ -553,8 +562,13 @@ void apply_rules(const Sides& sides, const GateContext& context, ComparedCase& i
   const LaunchChange launch_change = compare_launches(sides, context, into);
   if (launch_change == LaunchChange::other && right) tell_time(sides, into);
   if (launch_change == LaunchChange::other || !right) return;
-  into.compared = was_never_launched(sides);
-  if (into.compared) return;
+  if (was_never_launched(sides)) {
+    into.compared = has_answer(sides);
+    if (!into.compared)
+      add_finding(into, Grade::note, "theoretical_pct",
+                  "no answer in either: " + sides.candidate.front()->row.note);
+    return;
+  }
   const Sides fit = fit_pairs(sides, into);
   if (fit.baseline.empty()) return;
   into.compared = true;

@@ -29,6 +29,19 @@ BestBlockSize best_block_size(const Limits& limits, const Launch& launch, const 
   return best;
 }
 
+std::vector<int> block_sizes_as_good(const Limits& limits, Launch launch, const Usage& usage,
+                                     const BestBlockSize& best) {
+  std::vector<int> sizes;
+  const int warp = limits.threads_per_warp;
+  for (launch.block_threads = warp; launch.block_threads <= best.block_threads;
+       launch.block_threads += warp) {
+    const int blocks = theoretical_occupancy(limits, launch, usage).blocks_per_sm;
+    if (blocks * launch.block_threads == best.blocks_per_sm * best.block_threads)
+      sizes.push_back(launch.block_threads);
+  }
+  return sizes;
+}
+
 std::optional<std::int64_t> available_dynamic_shared_bytes(const Limits& limits, const Launch& launch,
                                                            const Usage& usage, int blocks) {
   if (blocks < 1) throw InputError("blocks = {} is out of range: at least 1", blocks);

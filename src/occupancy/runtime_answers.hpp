@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "occupancy/occupancy.hpp"
 
@@ -23,6 +24,10 @@ struct BestBlockSize {
 /// @throws InputError as theoretical_occupancy, and for max_block_threads out of range.
 BestBlockSize best_block_size(const Limits& limits, const Launch& launch, const Usage& usage,
                               int max_block_threads);
+
+/// Whole warps, up to `best`, whose blocks leave an SM as many resident threads, ascending.
+std::vector<int> block_sizes_as_good(const Limits& limits, Launch launch, const Usage& usage,
+                                     const BestBlockSize& best);
 
 /// The most dynamic shared memory per block with which `blocks` blocks fit an SM, bytes; empty where so many
 /// do not fit even without any. `launch.dynamic_shared_bytes` is not looked at. With a carveout of 0 the

@@ -61,13 +61,15 @@ bool same_direction(const Change& one, const Change& other) {
   return one.axis == other.axis && (one.to < one.from) == (other.to < other.from);
 }
 
-std::string price_of(const Change& change) {
+/// @param block_threads, blocks  of the changed launch, and on an SM
+std::string price_of(const Change& change, std::int64_t block_threads, int blocks) {
   switch (change.axis) {
     case Axis::registers_per_thread:
       return fmt::format(
-          "cap them with __maxnreg__({0}) or -maxrregcount={0}, and compare time and spills: the compiler "
-          "may move what does not fit to local memory",
-          change.to);
+          "cap them with __launch_bounds__({1}, {2}), __maxnreg__({0}) or -maxrregcount={0}, and compare "
+          "time and "
+          "spills: the compiler may move what does not fit to local memory",
+          change.to, block_threads, blocks);
     case Axis::shared_bytes_per_block:
       return "a block stages less data";
     case Axis::block_threads:
@@ -85,9 +87,10 @@ std::string outcome(double pct, int blocks) {
   return fmt::format("{:.4g} %, {} block{} per SM", pct, blocks, blocks == 1 ? "" : "s");
 }
 
-std::string sentence(std::string_view before, const Step& step) {
+std::string sentence(std::string_view before, const Step& step, std::int64_t block_threads) {
   return fmt::format("{}{}: {}; {}.", before, to_string(step.change),
-                     outcome(step.theoretical_pct, step.blocks_per_sm), price_of(step.change));
+                     outcome(step.theoretical_pct, step.blocks_per_sm),
+                     price_of(step.change, block_threads, step.blocks_per_sm));
 }
 
 std::int64_t as_percentage(std::int64_t carveout) {
@@ -212,10 +215,15 @@ std::optional<PairOfChanges> best_pair_above(double above_pct, const Limits& lim
   });
 }
 
-std::string both(const PairOfChanges& pair) {
+std::string both(const PairOfChanges& pair, std::int64_t block_threads) {
+  for (const Change& change : {pair.first, pair.second})
+    if (change.axis == Axis::block_threads) block_threads = change.to;
+  const auto price = [&](const Change& change) {
+    return price_of(change, block_threads, pair.blocks_per_sm);
+  };
   return fmt::format("{} and {} together: {}; {}, and {}.", to_string(pair.first), to_string(pair.second),
-                     outcome(pair.theoretical_pct, pair.blocks_per_sm), price_of(pair.first),
-                     price_of(pair.second));
+                     outcome(pair.theoretical_pct, pair.blocks_per_sm), price(pair.first),
+                     price(pair.second));
 }
 
 }  // namespace
@@ -224,6 +232,7 @@ TheoryAdvice advise_on_theory(const Limits& limits, const Configuration& configu
   const auto& [launch, usage] = configuration;
   TheoryAdvice advice;
   advice.theoretical_pct = theoretical_occupancy(limits, launch, usage).theoretical_pct;
+  advice.block_threads = launch.block_threads;
   advice.shared_bytes_per_block = value_on(Axis::shared_bytes_per_block, configuration);
   const std::vector<Step> steps = steps_up(limits, configuration, advice.theoretical_pct);
   const double highest_pct = highest_below(steps, 101);
@@ -273,16 +282,20 @@ std::vector<std::vector<Change>> changes_of(const TheoryAdvice& advice) {
 std::vector<std::string> sentences(const TheoryAdvice& advice) {
   const std::string now = fmt::format("{:.4g} %", advice.theoretical_pct);
   std::vector<std::string> all;
-  for (const Step& step : advice.highest) all.push_back(sentence("", step));
-  if (advice.below) all.push_back(sentence("Next below that: ", *advice.below));
-  if (advice.carveout) all.push_back(sentence("Without a change of the kernel: ", *advice.carveout));
+  const auto add = [&](std::string_view before, const Step& step) {
+    all.push_back(sentence(before, step, advice.block_threads));
+  };
+  for (const Step& step : advice.highest) add("", step);
+  if (advice.below) add("Next below that: ", *advice.below);
+  if (advice.carveout) add("Without a change of the kernel: ", *advice.carveout);
   if (advice.beyond)
-    all.push_back(
-        sentence(fmt::format("No small change raises {}; the smallest that does: ", now), *advice.beyond));
+    add(fmt::format("No small change raises {}; the smallest that does: ", now), *advice.beyond);
   if (advice.within_reach)
     all.push_back((advice.beyond ? "Two small changes do: " : "Two changes reach more: ") +
-                  both(*advice.within_reach));
-  if (advice.pair) all.push_back(fmt::format("No single change raises {}. {}", now, both(*advice.pair)));
+                  both(*advice.within_reach, advice.block_threads));
+  if (advice.pair)
+    all.push_back(
+        fmt::format("No single change raises {}. {}", now, both(*advice.pair, advice.block_threads)));
   if (all.empty())
     all.push_back(advice.theoretical_pct >= 100
                       ? "Theory cannot rise: 100 %."

@@ -89,6 +89,7 @@ struct TheoryAdvice {
   /// Where a pair of changes within reach gives more than kClearlyMore times what `highest` does, or more than now where no step
   /// helps: the best such pair, as best_pair() chooses.
   std::optional<PairOfChanges> within_reach;
+  std::int64_t block_threads = 0;           ///< now
   std::int64_t shared_bytes_per_block = 0;  ///< now; a block of another size asks for as much
 };
 

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <istream>
+#include <limits>
 #include <map>
 #include <set>
+#include <span>
 #include <utility>
 
 #include <fmt/ostream.h>
@@ -44,7 +46,59 @@ bool is_read(const std::string& key) {
   return std::ranges::find(kKeys, key) != kKeys.end();
 }
 
+constexpr int kCopy = -1;
+
+/// When a kernel, by its number, or a copy ran.
+struct Ran {
+  double begin_us;
+  double end_us;
+  int what;
+};
+
+/// @param beside_us  of each kernel, what is added to it: in how much of its time others ran
+BusyTime busy_time(std::span<const Ran> all, std::vector<double>& beside_us) {
+  struct Edge {
+    double at_us;
+    bool begins;
+    int what;
+  };
+  std::vector<Edge> edges;
+  double first_us = std::numeric_limits<double>::infinity();
+  double last_us = -first_us;
+  for (const Ran& each : all) {
+    edges.insert(edges.end(), {{each.begin_us, true, each.what}, {each.end_us, false, each.what}});
+    if (each.what == kCopy) continue;
+    first_us = std::min(first_us, each.begin_us);
+    last_us = std::max(last_us, each.end_us);
+  }
+  // Of those at one time what ends comes first.
+  std::ranges::sort(edges, {}, [](const Edge& edge) { return std::pair(edge.at_us, edge.begins); });
+  BusyTime busy{.all_us = last_us - first_us};
+  std::vector<int> kernels;
+  int copies = 0;
+  double since_us = first_us;
+  for (const Edge& edge : edges) {
+    const double us = std::clamp(edge.at_us, first_us, last_us) - since_us;
+    since_us += us;
+    if (!kernels.empty()) busy.kernels_us += us;
+    if (kernels.empty() && copies > 0) busy.copies_us += us;
+    if (kernels.size() > 1) {
+      busy.overlapping_us += us;
+      for (const int kernel : kernels) beside_us[static_cast<std::size_t>(kernel)] += us;
+    }
+    if (edge.what == kCopy) {
+      copies += edge.begins ? 1 : -1;
+    } else if (edge.begins) {
+      kernels.push_back(edge.what);
+    } else if (const auto ended = std::ranges::find(kernels, edge.what); ended != kernels.end()) {
+      kernels.erase(ended);  // one of no time ends before it begins
+    }
+  }
+  return busy;
+}
+
 struct Collected {
+  int number = 0;
   ProgramLaunches seen;
   TimeSample times;
   std::optional<double> estimate_pct;
@@ -126,30 +180,35 @@ class Reader {
 
  private:
   void add_event(const Parsed& event) {
-    if (const std::string category = text_in(event, "cat"); category != "kernel" && category != "Kernel")
-      return;
+    const std::string category = text_in(event, "cat");
+    const bool is_copy = category == "gpu_memcpy" || category == "gpu_memset";
+    if (!is_copy && category != "kernel" && category != "Kernel") return;
     const Parsed args = event.value("args", Parsed());
+    const int device = static_cast<int>(std::clamp(number_in(args, "device").value_or(0), 0.0, 1e6));
+    if (is_copy) return add_span(device, event, kCopy);
     const auto kernel = kernel_of(event, args);
     if (!kernel) {
       ++trace_.malformed;
       return;
     }
-    const int device = static_cast<int>(std::clamp(number_in(args, "device").value_or(0), 0.0, 1e6));
     const double duration_us = *number_in(event, "dur");
-    if (const auto begin_us = number_in(event, "ts")) {
-      const auto [span, is_first] = trace_.spans.try_emplace(device, KernelSpan{*begin_us, *begin_us, 0});
-      KernelSpan& of_device = span->second;
-      of_device.first_us = std::min(of_device.first_us, *begin_us);
-      of_device.last_us = std::max(of_device.last_us, *begin_us + duration_us);
-      of_device.kernels_us += duration_us;
-    }
-    Collected& into = collected_[{device, *kernel}];
+    const auto [found, is_new] = collected_.try_emplace({device, *kernel});
+    Collected& into = found->second;
+    if (is_new) into.number = static_cast<int>(collected_.size()) - 1;
+    add_span(device, event, into.number);
     ++into.seen.launches;
     into.seen.total_us += duration_us;
     into.times.add(duration_us);
     note_number(args, "context", into.seen.contexts);
     note_number(args, "stream", into.seen.streams);
     into.estimate_pct = number_in(args, "est. achieved occupancy %");
+  }
+
+  void add_span(int device, const Parsed& event, int what) {
+    const auto begin_us = number_in(event, "ts");
+    const double duration_us = number_in(event, "dur").value_or(-1);
+    if (begin_us && std::isfinite(*begin_us + duration_us) && duration_us >= 0)
+      ran_[device].push_back({*begin_us, *begin_us + duration_us, what});
   }
 
   void add_device(const Parsed& device) {
@@ -163,6 +222,7 @@ class Reader {
   std::string section_;  ///< the key of the trace that is being read
   std::map<int, Parsed> devices_;
   std::map<std::pair<int, ProgramKernel>, Collected> collected_;
+  std::map<int, std::vector<Ran>> ran_;  ///< by GPU
   TorchTrace trace_;
 };
 
@@ -191,8 +251,15 @@ ProgramDevice Reader::device_of(int index) const {
 }
 
 TorchTrace Reader::finish() {
+  std::vector<double> beside_us(collected_.size());
+  for (const auto& [device, all] : ran_) {
+    if (std::ranges::any_of(all, [](const Ran& each) { return each.what != kCopy; }))
+      trace_.busy[device] = busy_time(all, beside_us);
+  }
   for (auto& [key, collected] : collected_) {
-    TorchKernel kernel{{device_of(key.first), key.second, std::move(collected.seen)}, collected.estimate_pct};
+    TorchKernel kernel{{device_of(key.first), key.second, std::move(collected.seen)},
+                       collected.estimate_pct,
+                       beside_us[static_cast<std::size_t>(collected.number)]};
     kernel.entry.seen.timed = collected.times.seen();
     kernel.entry.seen.times_us = collected.times.kept();
     kernel.entry.seen.counters_status = CountersStatus::off;
@@ -255,19 +322,26 @@ void report_estimates(const std::map<EstimateFault, std::int64_t>& launches, std
 
 /// Share of the time without a kernel from which on occupancy is not what to look at first: a choice.
 constexpr double kMostlyIdle = 0.5;
+/// Share of a kernel's time from which on others that run beside it are worth a word: a choice.
+constexpr double kOftenBeside = 0.1;
 
-void report_spans(const std::map<int, KernelSpan>& spans, std::ostream& err) {
-  for (const auto& [device, span] : spans) {
-    const double all_us = span.last_us - span.first_us;
-    if (!std::isfinite(all_us) || span.kernels_us >= all_us) continue;
-    const double idle = 1 - span.kernels_us / all_us;
-    fmt::print(err,
-               "GPU {}: {:.3g} ms from the first kernel to the end of the last, at least {:.0f} % of it "
-               "without a kernel{}\n",
-               device, all_us / 1000, 100 * idle,
-               idle < kMostlyIdle
-                   ? ""
-                   : ", which occupancy does not mend: launch less often, or by CUDA graphs (torch.compile)");
+void report_busy(const std::map<int, BusyTime>& busy, std::ostream& err) {
+  for (const auto& [device, time] : busy) {
+    if (!std::isfinite(time.all_us) || time.all_us <= 0) continue;
+    const double copies = time.copies_us / time.all_us;
+    const double idle = std::max(0.0, 1 - time.kernels_us / time.all_us - copies);
+    fmt::print(err, "GPU {}: {:.3g} ms from the first kernel to the end of the last: {:.0f} % with a kernel",
+               device, time.all_us / 1000, 100 * time.kernels_us / time.all_us);
+    if (copies >= 0.005) fmt::print(err, ", {:.0f} % with copies alone", 100 * copies);
+    if (idle >= 0.005) fmt::print(err, ", {:.0f} % with neither", 100 * idle);
+    if (time.overlapping_us > kOftenBeside * time.kernels_us)
+      fmt::print(err, "; several kernels ran at once for {:.0f} %", 100 * time.overlapping_us / time.all_us);
+    if (copies + idle >= kMostlyIdle)
+      fmt::print(err, ". Occupancy does not mend {}: {}", copies > idle ? "copies" : "that",
+                 copies > idle
+                     ? "copy less, or beside kernels (pinned memory, non_blocking=True, a stream of its own)"
+                     : "launch less often, or by CUDA graphs (torch.compile)");
+    fmt::print(err, "\n");
   }
 }
 
@@ -337,13 +411,15 @@ ProgramTable import_torch_trace(const ImportOptions& options, std::ostream& err)
     CaseRecord& record = table.cases[i];
     const TorchKernel& kernel = trace.kernels[i];
     add_note(record.note, fmt::format("imported from {}", options.file.filename().string()));
+    if (const double beside = kernel.beside_us / kernel.entry.seen.total_us; beside >= kOftenBeside)
+      add_note(record.note, fmt::format("{} for {:.0f} % of its time", kRanBeside, 100 * beside));
     if (options.clock_mhz) record.readings.counters.sm_clock_mhz = options.clock_mhz;
     if (!kernel.estimate_pct || !record.theory) continue;
     const EstimateFault fault = fault_of_estimate(kernel, record);
     estimates[fault] += kernel.entry.seen.launches;
     add_note(record.note, to_string(fault, *kernel.estimate_pct));
   }
-  report_spans(trace.spans, err);
+  report_busy(trace.busy, err);
   report_estimates(estimates, err);
   return table;
 }

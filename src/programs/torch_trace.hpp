@@ -19,22 +19,24 @@ struct TorchKernel {
   ProgramEntry entry;
   /// The profiler's own "est. achieved occupancy %".
   std::optional<double> estimate_pct;
+  double beside_us = 0;  ///< of its launches' time, in which others ran
 };
 
-/// Of the kernels of one GPU, microseconds.
-struct KernelSpan {
-  double first_us = 0;    ///< when the first began
-  double last_us = 0;     ///< when the last ended
-  double kernels_us = 0;  ///< of all together, more than the time in which any ran where some run at once
+/// Of one GPU, from its first kernel to the end of its last, microseconds.
+struct BusyTime {
+  double all_us = 0;
+  double kernels_us = 0;      ///< in which at least one ran
+  double copies_us = 0;       ///< in which none ran, and memory was copied or set
+  double overlapping_us = 0;  ///< in which several kernels ran
 };
 
 struct TorchTrace {
   std::vector<TorchKernel> kernels;  ///< by total time, longest first
-  std::map<int, KernelSpan> spans;   ///< by GPU; of events that say when
+  std::map<int, BusyTime> busy;      ///< by GPU; of events that say when
   std::int64_t malformed = 0;        ///< events of kernels without a grid, block or time that can be
 };
 
-/// Reads a trace event by event: memory grows with its distinct kernels, not with its length. Shared memory,
+/// Reads a trace event by event: memory grows with its distinct kernels, and by 24 bytes for each launch and copy. Shared memory,
 /// of which the profiler gives one sum, is taken as dynamic. @throws InputError if the file cannot be read,
 /// is no such trace, or is one of no NVIDIA GPU.
 TorchTrace read_torch_trace(const std::filesystem::path& file);
@@ -65,7 +67,7 @@ struct ProgramTable {
   std::vector<ProgramEntry> entries;
 };
 
-/// The cases of a trace of torch.profiler. Says on `err` what clock it takes, for how long the GPU had no kernel, and where the
+/// The cases of a trace of torch.profiler. Says on `err` what clock it takes, for how long the GPU had a kernel, and where the
 /// trace's own estimate of occupancy is wrong. @throws InputError as read_torch_trace()
 ProgramTable import_torch_trace(const ImportOptions& options, std::ostream& err);
 

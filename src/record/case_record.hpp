@@ -161,6 +161,9 @@ struct ProgramUse {
   std::string regions;                  ///< their names, separated by +
 };
 
+/// In a row's note: other kernels may have filled what its launches left empty.
+inline constexpr std::string_view kRanBeside = "other kernels ran beside it";
+
 /// All that a row says of a case.
 struct CaseRecord {
   Provenance provenance;

@@ -163,6 +163,37 @@ TEST(ExplainNumbers, ShortBlocksAreNotCalledUneven) {
                                               HasSubstr("on the 132 SMs of NVIDIA H100")));
 }
 
+TEST(ExplainNumbers, SmsThatWereIdleAreToldByActiveCyclesAndTheTime) {
+  // Two whole waves of equal blocks: 0.4 of 2.21 million cycles, worked out by hand.
+  const std::string idle =
+      "explain --gpu h200 --block-size 1024 --grid 264 --registers 20 --achieved 99.6 "
+      "--sm-cycles-active-avg 400000 --time-us 1118.112";
+  for (const char* clock : {" --clock-mhz 1976.9", ""})
+    EXPECT_THAT(printed(idle + clock),
+                testing::AllOf(HasSubstr("over elapsed cycles occupancy is 18.1 %"),
+                               HasSubstr("MHz SMs had blocks for 18 % of the time"),
+                               HasSubstr("[idle_sms, inferred]"), HasSubstr("At most 0.915 of 1.12 ms")));
+  // A clock that was not given may have been lower: no more than half of a time is said to be idle by it.
+  const std::string busy =
+      "explain --gpu h200 --block-size 1024 --grid 264 --registers 20 --achieved 99.6 "
+      "--sm-cycles-active-avg 1300000 --time-us 1118.112";
+  EXPECT_THAT(printed(busy), Not(HasSubstr("idle_sms")));
+  EXPECT_THAT(printed(busy + " --clock-mhz 1976.9"), HasSubstr("idle_sms"));
+  // As it was recorded on an H200 (imbalance_between_blocks, lognormal_1, 16 waves): 65.9 % over elapsed cycles.
+  EXPECT_THAT(printed("explain --gpu h200 --block-size 256 --grid 16896 --registers 20 --achieved 90.8882 "
+                      "--sm-cycles-active-avg 880373.9 --time-us 616.736 --clock-mhz 1975.5"),
+              HasSubstr("over elapsed cycles occupancy is 66"));
+}
+
+TEST(ExplainNumbers, ATailCostsNoMoreThanActiveCyclesAndTheTimeLeaveEmpty) {
+  const std::string out = printed(
+      "explain --gpu l40s --block-size 256 --grid 900 --registers 40 --achieved 90 --resident-blocks 5.5 "
+      "--sm-cycles-active-avg 230900 --time-us 110 --clock-mhz 2100");
+  EXPECT_THAT(out, testing::AllOf(HasSubstr("blocks are not equal: that would cost 47 points over elapsed "
+                                            "cycles, of which 10 are missing"),
+                                  Not(HasSubstr("0.0519"))));
+}
+
 TEST(ExplainNumbers, UnevenBlocksAreBoundedByTheTimeInWhichOtherSmsHaveNone) {
   // As `predict` has lognormal:80000:1.2:seed=7 on an H200: 34 % of the time an SM is active, mean, and 87.5 % of theory is reached then.
   const std::string launch =

@@ -114,6 +114,7 @@ TEST(ByNumbers, BlocksMoreCostTimeWhereThoseThatAreThereUseTheIssueSlots) {
     LaunchFacts facts = by_numbers("9.0", 132, {.block_threads = block_threads, .grid_blocks = grid_blocks},
                                    {.registers_per_thread = 32}, block_threads == 1024 ? 50.0 : 21.3);
     facts.readings.counters.issue_active_pct = issue_active_pct;
+    facts.readings.counters.dram_busy_pct = facts.readings.counters.fp32_pipe_pct = 1;
     return the(diagnose(facts), Cause::small_grid).remedy;
   };
   // 3.88 blocks per SM at 71 %: room for 5.5.
@@ -132,6 +133,7 @@ TEST(ByNumbers, BlocksMoreCostNoTimeWhereTheyDoNotWaitForEachOtherAtAnAddress) {
       by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 132}, {.registers_per_thread = 32}, 12.5);
   const auto remedy_of = [&](double atomics, double waiting_warps) {
     facts.readings.counters.issue_active_pct = 5;
+    facts.readings.counters.dram_busy_pct = facts.readings.counters.fp32_pipe_pct = 1;
     facts.readings.counters.atomic_requests = atomics;
     facts.readings.counters.memory_stall_warps = waiting_warps;
     return the(diagnose(facts), Cause::small_grid).remedy;
@@ -163,6 +165,19 @@ TEST(ByNumbers, BlocksMoreCostNoTimeOnConditionWhereNoUseWasCounted) {
       by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 132}, {.registers_per_thread = 32}, 12.5);
   EXPECT_THAT(the(diagnose(facts), Cause::small_grid).remedy,
               HasSubstr("cost no further time where memory and issue slots are not busy (not counted); or"));
+}
+
+TEST(ByNumbers, BlocksMoreCostNoTimeOnConditionWhereSomeUseWasNotRead) {
+  // As tiled products of an H200's sweep, which are alike busy with a third and all of their warps: shared memory may be why.
+  LaunchFacts facts =
+      by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 132, .dynamic_shared_bytes = 16'384},
+                 {.registers_per_thread = 32}, 12.5);
+  facts.readings.counters.issue_active_pct = 31;
+  facts.readings.counters.fp32_pipe_pct = 20;
+  EXPECT_THAT(
+      the(diagnose(facts), Cause::small_grid).remedy,
+      HasSubstr("264 blocks more, 396 in all, cost no further time (issue_active_pct is 31 %) unless device "
+                "memory or shared memory is busy, which was not read; or"));
 }
 
 TEST(ByNumbers, FewerBlocksThanSmsReadOneBlockAnSmAndNoMore) {

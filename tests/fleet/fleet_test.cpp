@@ -283,7 +283,7 @@ TEST_F(Fleet, SaysOfTimeHowMuchLongerItIsInTheSentenceAndInTheTable) {
   EXPECT_NEAR(distance, -100, 1);
   for (const auto& finding : worst["findings"]) {
     if (finding["cause"] != "sm_cycles") continue;
-    EXPECT_NEAR(finding["size"].get<double>(), distance, 0.1);
+    EXPECT_NEAR(finding["size"].get<double>(), distance, 1e-4);
     EXPECT_THAT(finding["sentence"].get<std::string>(),
                 ContainsRegex("takes (99|100)\\.[0-9]+ % more SM cycles"));
   }

@@ -357,6 +357,19 @@ TEST(StaticRows, OfANamedGpuAreCalculatedToo) {
             ExitStatus::regression);
 }
 
+TEST(StaticRows, WithoutAnAnswerAreNotCompared) {
+  const TemporaryFolder folder;
+  const std::string asked = folder.path() / "asked.csv";
+  const std::string rows = folder.path() / "rows.csv";
+  std::ofstream(asked)
+      << "case,compute_capability,block_threads,registers_per_thread\na,9.0,256,32\nb,9.0,2000,32\n";
+  std::ofstream(rows) << run_command(std::vector<std::string>{"calc", "--batch", asked}).out;
+  const Outcome same = run_command(std::vector<std::string>{"gate", rows, rows});
+  EXPECT_THAT(same.out,
+              testing::AllOf(HasSubstr("2 cases, 1 pass, 1 not compared"),
+                             HasSubstr("no answer in either: block_threads = 2000 is out of range")));
+}
+
 TEST(StaticRows, AreNoStandInForRowsThatWereMeasured) {
   const std::string calculated = batch_of({{"a", 32}});
   std::vector<Row> rows = parse_rows(calculated, "calculated");

@@ -10,6 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "diagnose/diagnose.hpp"
+#include "diagnose/situation.hpp"
 #include "files/output.hpp"
 #include "message_of.hpp"
 #include "occupancy/gpus.hpp"
@@ -24,14 +26,14 @@ using testing::HasSubstr;
 
 /// As kineto writes them (PyTorch 2.x).
 std::string kernel_event(const std::string& name, double duration_us, const std::string& grid,
-                         const std::string& block, int registers, int shared, double estimate,
-                         int stream = 7) {
+                         const std::string& block, int registers, int shared, double estimate, int stream = 7,
+                         double begin_us = 5121) {
   return fmt::format(
-      R"({{"ph": "X", "cat": "kernel", "name": "{}", "pid": 0, "tid": {}, "ts": 5121, "dur": {}, "args": {{)"
+      R"({{"ph": "X", "cat": "kernel", "name": "{}", "pid": 0, "tid": {}, "ts": {}, "dur": {}, "args": {{)"
       R"("External id": 1, "queued": 0, "device": 0, "context": 1, "stream": {}, "correlation": 9, )"
       R"("registers per thread": {}, "shared memory": {}, "blocks per SM": 0.5, "warps per SM": 2, )"
       R"("grid": [{}], "block": [{}], "est. achieved occupancy %": {}}}}})",
-      name, stream, duration_us, stream, registers, shared, grid, block, estimate);
+      name, stream, begin_us, duration_us, stream, registers, shared, grid, block, estimate);
 }
 
 constexpr const char* kDescribedH100 =
@@ -75,28 +77,70 @@ TEST(TorchTrace, HasAnEntryForEachKernelAndConfiguration) {
   EXPECT_EQ(trace.kernels[1].estimate_pct, 3);
 }
 
-TEST(TorchTrace, SaysForHowLongTheGpuHadNoKernel) {
-  // 175 kernels of 2,546.762 us in 14,537.825, by Python's json.
-  const std::filesystem::path file =
-      std::filesystem::path(OCCBENCH_SOURCE_DIR) / "results/nvidia-h100-80gb-hbm3/programs/training.json.gz";
-  const KernelSpan span = read_torch_trace(file).spans.at(0);
-  EXPECT_NEAR(span.kernels_us, 2546.762, 0.001);
-  EXPECT_NEAR(span.last_us - span.first_us, 14537.825, 0.001);
-  std::ostringstream said;
-  import_torch_trace({.file = file, .clock_mhz = 1980}, said);
-  EXPECT_THAT(said.str(),
-              HasSubstr("GPU 0: 14.5 ms from the first kernel to the end of the last, at least 82 % of it "
-                        "without a kernel, which occupancy does not mend"));
-}
-
-TEST(TorchTrace, OfKernelsThatRunAtOnceSaysNothingOfTheTimeWithoutOne) {
+/// What an import of events says, and the notes of its rows.
+std::pair<std::string, std::vector<CaseRecord>> imported(const std::string& events) {
   const TemporaryFolder folder;
   const std::filesystem::path file = folder.path() / "t.json";
-  std::ofstream(file) << trace_text(kernel_event("one", 4.5, "64,1,1", "128,1,1", 32, 0, 3) + "," +
-                                    kernel_event("other", 4.5, "64,1,1", "128,1,1", 32, 0, 3, 20));
+  std::ofstream(file) << trace_text(events);
+  std::ostringstream said;
+  auto cases = import_torch_trace({.file = file, .clock_mhz = 1980}, said).cases;
+  return {said.str(), std::move(cases)};
+}
+
+TEST(TorchTrace, SaysForHowLongTheGpuHadNoKernel) {
+  // 175 kernels of 2,546.762 us in 14,537.825, and copies, by Python's json.
+  const std::filesystem::path file =
+      std::filesystem::path(OCCBENCH_SOURCE_DIR) / "results/nvidia-h100-80gb-hbm3/programs/training.json.gz";
+  const BusyTime busy = read_torch_trace(file).busy.at(0);
+  // A double of microseconds since 1970 has steps of 0.25 ns and more.
+  EXPECT_NEAR(busy.kernels_us, 2546.762, 0.01);
+  EXPECT_NEAR(busy.all_us, 14537.825, 0.01);
+  EXPECT_EQ(busy.overlapping_us, 0);
   std::ostringstream said;
   import_torch_trace({.file = file, .clock_mhz = 1980}, said);
-  EXPECT_THAT(said.str(), testing::Not(HasSubstr("without a kernel")));
+  EXPECT_THAT(
+      said.str(),
+      testing::AllOf(
+          HasSubstr("GPU 0: 14.5 ms from the first kernel to the end of the last: 18 % with a kernel"),
+          HasSubstr("Occupancy does not mend that: launch less often")));
+}
+
+TEST(TorchTrace, TellsCopiesFromTimeWithNothing) {
+  const auto copy = [](double begin_us, double duration_us) {
+    return fmt::format(R"({{"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy DtoH", "ts": {}, )"
+                       R"("dur": {}, "args": {{"device": 0, "stream": 7}}}})",
+                       begin_us, duration_us);
+  };
+  const auto kernel = [](double begin_us) {
+    return kernel_event("one", 100, "132,1,1", "128,1,1", 32, 0, 3, 7, begin_us);
+  };
+  // Of 1,000 us the kernels take 200, a copy 700, of which 50 beside a kernel, and nothing 150.
+  const BusyTime busy = parsed(kernel(0) + "," + copy(50, 700) + "," + kernel(900)).busy.at(0);
+  EXPECT_EQ(busy.all_us, 1000);
+  EXPECT_EQ(busy.kernels_us, 200);
+  EXPECT_EQ(busy.copies_us, 650);
+  EXPECT_THAT(
+      imported(kernel(0) + "," + copy(50, 700) + "," + kernel(900)).first,
+      HasSubstr(
+          "20 % with a kernel, 65 % with copies alone, 15 % with neither. Occupancy does not mend copies: "
+          "copy less, or beside kernels (pinned memory"));
+}
+
+TEST(TorchTrace, KernelsThatRunAtOnceFillWhatOthersLeaveEmpty) {
+  const auto [said, cases] = imported(kernel_event("one", 100, "54,1,1", "1024,1,1", 32, 0, 3, 7, 0) + "," +
+                                      kernel_event("other", 50, "54,1,1", "1024,1,1", 32, 0, 3, 20, 25));
+  EXPECT_THAT(said, HasSubstr("100 % with a kernel; several kernels ran at once for 50 %"));
+  ASSERT_EQ(cases.size(), 2U);
+  EXPECT_THAT(cases[0].note, HasSubstr("other kernels ran beside it for 50 % of its time"));
+  EXPECT_THAT(cases[1].note, HasSubstr("other kernels ran beside it for 100 % of its time"));
+  for (const CaseRecord& record : cases) {
+    for (const Finding& finding : diagnose(facts_of(record)))
+      EXPECT_TRUE(!finding.time || finding.time->share == 0) << finding.sentence;
+  }
+  const auto [alone, apart] = imported(kernel_event("one", 100, "54,1,1", "1024,1,1", 32, 0, 3, 7, 0) + "," +
+                                       kernel_event("other", 50, "54,1,1", "1024,1,1", 32, 0, 3, 20, 100));
+  EXPECT_THAT(alone, testing::Not(HasSubstr("at once")));
+  EXPECT_THAT(apart[0].note, testing::Not(HasSubstr("beside")));
 }
 
 TEST(TorchTrace, GivesRowsWithTheTheoryOfTheGpu) {
