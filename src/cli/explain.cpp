@@ -173,7 +173,8 @@ std::vector<CaseRecord> counted_cases(std::span<const CaseRecord> all, const Exp
   if (cases.empty())
     throw InputError(
         options.filter.empty()
-            ? "no row has a counter's value; a launch is explained without one by its numbers: --cc or "
+            ? "no row has both theory (theoretical_pct) and a counter's value (achieved_pct); a launch is "
+              "explained without one by its numbers: --cc or "
               "--gpu, --block-size, --grid, --registers, --achieved"
             : fmt::format("no row has theory, a counter's value and a name that --filter '{}' is found in",
                           options.filter));

@@ -158,7 +158,8 @@ std::optional<bool> waits_for_dispatcher(const Situation& situation) {
   const double share = share_of_dispatching(situation);
   if (share < kBusyDispatcher) return false;
   const bool work_is_known = situation.facts.work && !situation.facts.work_is_inferred;
-  if (share >= kSaturatedDispatcher || work_is_known || !situation.parts) return true;
+  if (share >= kSaturatedDispatcher || work_is_known) return true;
+  if (!situation.parts) return std::nullopt;
   const CounterValues& counters = situation.counters();
   const std::optional<double>& by_time = situation.facts.most_cycles_active;
   const double longest = counters.sm_cycles_active_max ? *counters.sm_cycles_active_max
@@ -259,7 +260,7 @@ std::optional<Claim> tail(const Situation& situation) {
   } else if (of_equal) {
     const double least = of_equal->least;
     because += fmt::format(
-        "; if blocks are equal, it costs {}of the counter {}, which leaves out SMs that have no block of it",
+        "; if blocks are equal, it costs {}the counter, which leaves out SMs without a block of it, {}",
         situation.launch.cluster_blocks > 1 ? ""
                                             : fmt::format("{:.2g} points over elapsed cycles, and ", by_grid),
         most - least < 1 ? fmt::format("{:.0f}", most)
@@ -407,7 +408,8 @@ std::optional<Claim> overhead(const Situation& situation) {
       .points = points,
       .part = Part::either,
       .most = std::max(points, most_empty),
-      .takes_rest = dispatcher_is_busy && waits != false,
+      // Without resident blocks nothing says that places wait for one.
+      .takes_rest = dispatcher_is_busy && (parts ? waits != false : waits == true),
       .confidence = confidence_of_losses(situation),
       .evidence = evidence_of({{"sm_cycles_active_avg", situation.counters().sm_cycles_active_avg},
                                {"waves", situation.waves()},

@@ -139,13 +139,21 @@ bool was_never_launched(const Sides& sides) {
          std::ranges::all_of(sides.candidate, is_calculated);
 }
 
-/// Of rows that were calculated: whether one has a theory, or none says why it has not.
-bool has_answer(const Sides& sides) {
-  const auto is_refused = [](const RecordedCase* recorded) {
-    return !recorded->row.theoretical_pct && !recorded->row.note.empty();
-  };
-  return !std::ranges::all_of(sides.baseline, is_refused) ||
-         !std::ranges::all_of(sides.candidate, is_refused);
+/// False, with what the row says, where rows that were calculated have no theory.
+bool have_answers(const Sides& sides, ComparedCase& into) {
+  if (!was_never_launched(sides)) return true;
+  std::string lacking;
+  std::string why;
+  for (const auto& [side, runs] : named(sides)) {
+    const Row& row = runs->front()->row;
+    if (row.theoretical_pct || row.note.empty()) continue;
+    lacking = lacking.empty() ? "the " + std::string(side) : "either";
+    why = row.note;
+  }
+  if (lacking.empty()) return true;
+  add_finding(into, lacking == "either" ? Grade::note : Grade::no_verdict, "theoretical_pct",
+              fmt::format("no answer in {}: {}", lacking, why));
+  return false;
 }
 
 std::string explanation(const Cases& cases) {
@@ -348,7 +356,7 @@ void add_difference(const Sides& sides, const Quantity& quantity, const Differen
   if (worse && quantity.name == "achieved_elapsed_pct" &&
       !(std::ranges::all_of(sides.baseline, has_own_spread) &&
         std::ranges::all_of(sides.candidate, has_own_spread)))
-    message += "; without the samples of both runs less is allowed";
+    message += "; with the samples of both runs more may be allowed";
   if (!worse) message += "; record the baseline again";
   into.findings.push_back({worse ? Grade::regression : Grade::note, message, std::string(quantity.name), was,
                            is, std::abs(found.loss) / std::max(found.allowed, 1e-9)});
@@ -556,6 +564,7 @@ void tell_time(const Sides& sides, ComparedCase& into) {
 }
 
 void apply_rules(const Sides& sides, const GateContext& context, ComparedCase& into) {
+  if (!have_answers(sides, into)) return;
   if (!same_machine(sides, into)) return;
   const bool right = right_results(sides, into);
   if (!is_one_launch(sides, context, into)) return;
@@ -563,10 +572,7 @@ void apply_rules(const Sides& sides, const GateContext& context, ComparedCase& i
   if (launch_change == LaunchChange::other && right) tell_time(sides, into);
   if (launch_change == LaunchChange::other || !right) return;
   if (was_never_launched(sides)) {
-    into.compared = has_answer(sides);
-    if (!into.compared)
-      add_finding(into, Grade::note, "theoretical_pct",
-                  "no answer in either: " + sides.candidate.front()->row.note);
+    into.compared = true;
     return;
   }
   const Sides fit = fit_pairs(sides, into);

@@ -275,7 +275,8 @@ TEST(ByNumbers, GivingBlocksOutCostsNoMoreThanPlacesThatAreEmpty) {
       by_numbers("9.0", 132, {.block_threads = 128, .grid_blocks = 59'136}, {.registers_per_thread = 24}, 93);
   facts.most_cycles_active = 117'270;
   const Finding unread = the(diagnose(facts), Cause::overhead);
-  EXPECT_THAT(unread.sentence, AllOf(HasSubstr("7 points: giving blocks out takes about 59 % of the time"),
+  EXPECT_THAT(unread.sentence, AllOf(HasSubstr("6 points: giving blocks out takes about 59 % of the time"),
+                                     HasSubstr("uneven blocks may leave as many places empty"),
                                      testing::Not(HasSubstr("as fast as"))));
   facts.most_cycles_active = 73'600;
   EXPECT_THAT(the(diagnose(facts), Cause::overhead).sentence,
@@ -714,15 +715,15 @@ TEST(AKernelOfALibrary, ThatIsLaunchedOnlyToTuneCanBeSpared) {
 }
 
 TEST(ByNumbers, ShortBlocksAreACauseWhereTheTimeOfTheLaunchSaysSo) {
-  // 100 waves in 100 us at 2 GHz: 2,000 cycles a block.
+  // 100 waves in 65 us at 2 GHz: 1,300 cycles a block, nearly all of which giving blocks out takes.
   LaunchFacts facts = by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 105'600},
                                  {.registers_per_thread = 32}, 50);
   EXPECT_EQ(diagnose(facts).front().cause, Cause::unexplained);
-  facts.most_cycles_active = 200'000;
+  facts.most_cycles_active = 130'000;
   const auto findings = diagnose(facts);
   EXPECT_EQ(findings.front().cause, Cause::overhead);
-  EXPECT_THAT(findings.front().sentence, HasSubstr("at most 2,000 cycles"));
-  facts.times.time_us = 100;
+  EXPECT_THAT(findings.front().sentence, HasSubstr("at most 1,300 cycles"));
+  facts.times.time_us = 65;
   // What a block does before and after its work fills its place.
   EXPECT_THAT(
       saved_by(facts, Cause::overhead).sentence,

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <tuple>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -368,6 +369,17 @@ TEST(StaticRows, WithoutAnAnswerAreNotCompared) {
   EXPECT_THAT(same.out,
               testing::AllOf(HasSubstr("2 cases, 1 pass, 1 not compared"),
                              HasSubstr("no answer in either: block_threads = 2000 is out of range")));
+  const std::string fine = folder.path() / "fine.csv";
+  std::ofstream(asked)
+      << "case,compute_capability,block_threads,registers_per_thread\na,9.0,256,32\nb,9.0,1000,32\n";
+  std::ofstream(fine) << printed({"calc", "--batch", asked.c_str()});
+  for (const auto& [before, now, side] :
+       {std::tuple(rows, fine, "baseline"), std::tuple(fine, rows, "candidate")}) {
+    const Outcome lacks = run_command(std::vector<std::string>{"gate", before, now});
+    EXPECT_EQ(lacks.status, ExitStatus::no_verdict);
+    EXPECT_THAT(lacks.out,
+                HasSubstr(fmt::format("no answer in the {}: block_threads = 2000 is out of range", side)));
+  }
 }
 
 TEST(StaticRows, AreNoStandInForRowsThatWereMeasured) {
