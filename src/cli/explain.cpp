@@ -409,11 +409,13 @@ LaunchFacts facts_of_numbers(const CaseRecord& record, std::optional<double> giv
   if (clock_mhz && record.times.time_us) facts.most_cycles_active = *record.times.time_us * *clock_mhz;
   CounterValues& counters = facts.readings.counters;
   if (facts.most_cycles_active && counters.sm_cycles_active_avg && counters.achieved_pct) {
-    const double elapsed =
-        std::max(*counters.sm_cycles_active_avg, *facts.most_cycles_active - kCyclesBesideLaunch);
-    const double share = *counters.sm_cycles_active_avg / elapsed;
+    const double share = std::min(1.0, *counters.sm_cycles_active_avg / *facts.most_cycles_active);
+    // A part of the time that may be no SM's says of none that it was idle.
+    const bool may_be_launching =
+        *facts.most_cycles_active - kCyclesBesideLaunch <= *counters.sm_cycles_active_avg;
     facts.elapsed_by_time = given_mhz || share < kIdleAtAnyClock;
-    if (facts.elapsed_by_time) facts.readings.achieved_elapsed_pct = share * *counters.achieved_pct;
+    if (facts.elapsed_by_time)
+      facts.readings.achieved_elapsed_pct = (may_be_launching ? 1 : share) * *counters.achieved_pct;
   }
   const double waves = record.theory->waves.value_or(0);
   const bool has_tail = waves > 1 && waves != std::floor(waves);

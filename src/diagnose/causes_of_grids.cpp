@@ -298,6 +298,7 @@ std::optional<Claim> uneven_blocks(const Situation& situation) {
                             : losses.between_blocks;
   if (points <= 0 && !situation.parts) return std::nullopt;
   const CounterValues& counters = situation.counters();
+  const bool contention_unread = situation.is_contention_unread();
   const bool may_be_short = !losses.between_blocks && !situation.active_cycles();
   const std::string or_last_wave =
       situation.is_tail_uncertain()
@@ -316,9 +317,13 @@ std::optional<Claim> uneven_blocks(const Situation& situation) {
                                {"blocks_per_sm", situation.occupancy.blocks_per_sm},
                                {"sm_cycles_active_min", counters.sm_cycles_active_min},
                                {"sm_cycles_active_max", counters.sm_cycles_active_max}}),
-      .because = (may_be_short ? "blocks are uneven, or so short that giving them out takes most of the time"
-                               : "blocks are uneven, and an SM's places stay empty once no block waits") +
-                 or_last_wave,
+      .because =
+          (may_be_short ? "blocks are uneven, or so short that giving them out takes most of the time"
+           : contention_unread
+               ? "blocks are uneven, or contend for issue slots or a pipe, which were not read, and an SM's "
+                 "places stay empty once no block waits"
+               : "blocks are uneven, and an SM's places stay empty once no block waits") +
+          or_last_wave,
       .remedy =
           may_be_short
               ? "Read sm__cycles_active.avg or the time, which tell the two apart: uneven blocks are mended "

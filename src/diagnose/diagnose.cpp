@@ -129,7 +129,7 @@ double fit(std::vector<Claim>& claims, const Situation& situation) {
     share_part(claims, Part::blocks, situation.parts->blocks,
                situation.has_tail_of_equal_blocks() ? Cause::tail : Cause::uneven_blocks,
                situation.active_cycles() && !situation.is_tail_uncertain() &&
-                       waits_for_dispatcher(situation) == false
+                       !situation.is_contention_unread() && waits_for_dispatcher(situation) == false
                    ? Confidence::measured
                    : Confidence::inferred,
                rest);

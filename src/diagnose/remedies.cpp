@@ -174,10 +174,11 @@ std::string saving_text(const Saving& saving, const std::optional<Advice>& other
   if (!saving.is_simulated) return fmt::format("at most {:.0f} % with {}", 100 * saving.share, saving.with);
   if (saving.share < kLeastShare) return "nothing with " + saving.with;
   const bool is_part = saving.has_other_grid && other_grid && other_grid->time_saved_pct >= 100 * kLeastShare;
-  return fmt::format("{:.0f} % with {}{}", 100 * saving.share, saving.with,
-                     is_part ? fmt::format(" ({:.0f} % by {} blocks alone)", other_grid->time_saved_pct,
-                                           grouped(other_grid->launch.grid_blocks))
-                             : "");
+  return fmt::format(
+      "{:.0f} % with {}{}", 100 * saving.share, saving.with,
+      is_part ? fmt::format(" ({:.0f} % by {} blocks of {} threads alone)", other_grid->time_saved_pct,
+                            grouped(other_grid->launch.grid_blocks), other_grid->launch.block_threads)
+              : "");
 }
 
 /// Where no remedy of a limit could be simulated.

@@ -142,6 +142,10 @@ struct Situation {
   /// Whether there is a last wave whose cost over elapsed cycles was neither read nor predicted: the counter, which leaves idle SMs
   /// out, may show none.
   bool may_have_hidden_tail() const;
+  /// Whether blocks that contend for issue slots or a pipe may look like uneven ones: nothing of these was read or predicted.
+  bool is_contention_unread() const {
+    return !counters().issue_active_pct && !facts.prediction;
+  }
   /// Whole and partial waves.
   double waves() const {
     return static_cast<double>(launch.grid_blocks) / static_cast<double>(wave);

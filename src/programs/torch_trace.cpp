@@ -322,8 +322,10 @@ void report_estimates(const std::map<EstimateFault, std::int64_t>& launches, std
 
 /// Share of the time without a kernel from which on occupancy is not what to look at first: a choice.
 constexpr double kMostlyIdle = 0.5;
-/// Share of a kernel's time from which on others that run beside it are worth a word: a choice.
-constexpr double kOftenBeside = 0.1;
+/// Share of the time of kernels from which on several at once are worth a word: a choice.
+constexpr double kOftenAtOnce = 0.1;
+/// Share of a kernel's time from which on others beside it leave nothing to say of what it saves: a choice. Below, what it saves is a bound still.
+constexpr double kMostlyBeside = 0.5;
 
 void report_busy(const std::map<int, BusyTime>& busy, std::ostream& err) {
   for (const auto& [device, time] : busy) {
@@ -334,7 +336,7 @@ void report_busy(const std::map<int, BusyTime>& busy, std::ostream& err) {
                device, time.all_us / 1000, 100 * time.kernels_us / time.all_us);
     if (copies >= 0.005) fmt::print(err, ", {:.0f} % with copies alone", 100 * copies);
     if (idle >= 0.005) fmt::print(err, ", {:.0f} % with neither", 100 * idle);
-    if (time.overlapping_us > kOftenBeside * time.kernels_us)
+    if (time.overlapping_us > kOftenAtOnce * time.kernels_us)
       fmt::print(err, "; several kernels ran at once for {:.0f} %", 100 * time.overlapping_us / time.all_us);
     if (copies + idle >= kMostlyIdle)
       fmt::print(err, ". Occupancy does not mend {}: {}", copies > idle ? "copies" : "that",
@@ -411,7 +413,7 @@ ProgramTable import_torch_trace(const ImportOptions& options, std::ostream& err)
     CaseRecord& record = table.cases[i];
     const TorchKernel& kernel = trace.kernels[i];
     add_note(record.note, fmt::format("imported from {}", options.file.filename().string()));
-    if (const double beside = kernel.beside_us / kernel.entry.seen.total_us; beside >= kOftenBeside)
+    if (const double beside = kernel.beside_us / kernel.entry.seen.total_us; beside >= kMostlyBeside)
       add_note(record.note, fmt::format("{} for {:.0f} % of its time", kRanBeside, 100 * beside));
     if (options.clock_mhz) record.readings.counters.sm_clock_mhz = options.clock_mhz;
     if (!kernel.estimate_pct || !record.theory) continue;

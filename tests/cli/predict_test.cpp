@@ -343,7 +343,7 @@ TEST(Predict, SaysWhatARemedyOfTheLimitSavesAndWhatToDoAboutTheLargestLoss) {
   // Of two remedies each has its own saving. 840 blocks are two rounds with 32 registers as well, 792 longer ones are one.
   EXPECT_THAT(printed("predict --gpu h200 --block-size 320 --registers 48 --grid 840 --work equal:150000"),
               ContainsRegex("Predicted to save: 47 % with 32 registers.* and 792 blocks .21 % by 528 "
-                            "blocks alone., 50 % with both changes"));
+                            "blocks of 320 threads alone., 50 % with both changes"));
   // Both changes that reach more together than one does.
   EXPECT_THAT(
       printed("predict --gpu h200 --block-size 128 --registers 48 --dynamic-smem 20000 --grid 21120 --work "
