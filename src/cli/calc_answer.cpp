@@ -126,7 +126,6 @@ bool is_wave_uncertain(const Question& question) {
 std::string as_good(const Limits& limits, const Configuration& configuration, const BestBlockSize& best) {
   constexpr std::size_t kShownSizes = 8;
   std::vector<int> sizes = block_sizes_as_good(limits, configuration.launch, configuration.usage, best);
-  if (!sizes.empty() && sizes.back() == best.block_threads) sizes.pop_back();
   if (sizes.empty()) return "";
   const bool all = sizes.size() <= kShownSizes;
   if (!all) sizes.erase(sizes.begin(), sizes.end() - kShownSizes);

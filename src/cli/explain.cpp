@@ -398,7 +398,7 @@ CaseRecord record_of(const NumbersOption& numbers, const Limits& limits) {
 /// wave goes to the GPCs whose clocks are faster.
 constexpr double kCyclesOfBlock = 200'000;
 
-/// Below this share of the time at the highest clock SMs were idle for some of it at any clock: none is held below half of that.
+/// Below this share of the time at the highest clock SMs are called idle though the clock may have been lower: a choice.
 constexpr double kIdleAtAnyClock = 0.5;
 
 /// @param highest_mhz  the GPU's highest clock, by which blocks are no longer than they can have been
@@ -407,7 +407,7 @@ LaunchFacts facts_of_numbers(const CaseRecord& record, std::optional<double> giv
   LaunchFacts facts = facts_of(record);
   const std::optional<double> clock_mhz = given_mhz ? given_mhz : highest_mhz;
   if (clock_mhz && record.times.time_us) facts.most_cycles_active = *record.times.time_us * *clock_mhz;
-  CounterValues& counters = facts.readings.counters;
+  const CounterValues& counters = facts.readings.counters;
   if (facts.most_cycles_active && counters.sm_cycles_active_avg && counters.achieved_pct) {
     const double share = std::min(1.0, *counters.sm_cycles_active_avg / *facts.most_cycles_active);
     // A part of the time that may be no SM's says of none that it was idle.

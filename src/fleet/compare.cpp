@@ -78,6 +78,7 @@ struct Value {
   Deviation deviation;
 };
 
+/// @param values  less their median
 /// @returns the distance from which on a GPU is named
 std::optional<double> judge(const FleetRows& rows, FleetQuantity quantity, std::vector<Value>& values) {
   if (values.size() < kFewestPeers) return std::nullopt;
@@ -89,7 +90,7 @@ std::optional<double> judge(const FleetRows& rows, FleetQuantity quantity, std::
     numbers.push_back(each.deviation.value);
   }
   const Middle middle = middle_of(numbers, facts.named_from);
-  const auto is_out = [&](double value) { return std::abs(value - middle.median) > middle.named_from; };
+  const auto is_out = [&](double value) { return std::abs(value) > middle.named_from; };
   if (2 * std::ranges::count_if(numbers, is_out) >= std::ssize(numbers)) {
     for (const Value& each : values) {
       if (each.of != nullptr && each.of->no_verdict.empty())
@@ -100,7 +101,7 @@ std::optional<double> judge(const FleetRows& rows, FleetQuantity quantity, std::
     return middle.named_from;
   }
   for (const Value& each : values) {
-    const double distance = each.deviation.value - middle.median;
+    const double distance = each.deviation.value;
     // A median of far fewer cases is less certain.
     if (each.of == nullptr || 2 * each.deviation.cases < most_cases ||
         std::abs(distance) <= middle.named_from)

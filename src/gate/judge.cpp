@@ -571,10 +571,8 @@ void apply_rules(const Sides& sides, const GateContext& context, ComparedCase& i
   const LaunchChange launch_change = compare_launches(sides, context, into);
   if (launch_change == LaunchChange::other && right) tell_time(sides, into);
   if (launch_change == LaunchChange::other || !right) return;
-  if (was_never_launched(sides)) {
-    into.compared = true;
-    return;
-  }
+  into.compared = was_never_launched(sides);
+  if (into.compared) return;
   const Sides fit = fit_pairs(sides, into);
   if (fit.baseline.empty()) return;
   into.compared = true;

@@ -33,8 +33,7 @@ std::vector<int> block_sizes_as_good(const Limits& limits, Launch launch, const 
                                      const BestBlockSize& best) {
   std::vector<int> sizes;
   const int warp = limits.threads_per_warp;
-  for (launch.block_threads = warp; launch.block_threads <= best.block_threads;
-       launch.block_threads += warp) {
+  for (launch.block_threads = warp; launch.block_threads < best.block_threads; launch.block_threads += warp) {
     const int blocks = theoretical_occupancy(limits, launch, usage).blocks_per_sm;
     if (blocks * launch.block_threads == best.blocks_per_sm * best.block_threads)
       sizes.push_back(launch.block_threads);

@@ -25,7 +25,7 @@ struct BestBlockSize {
 BestBlockSize best_block_size(const Limits& limits, const Launch& launch, const Usage& usage,
                               int max_block_threads);
 
-/// Whole warps, up to `best`, whose blocks leave an SM as many resident threads, ascending.
+/// Whole warps, fewer than `best` has, whose blocks leave an SM as many resident threads, ascending.
 std::vector<int> block_sizes_as_good(const Limits& limits, Launch launch, const Usage& usage,
                                      const BestBlockSize& best);
 
