@@ -44,7 +44,7 @@ std::string steps_text(std::span<const CurvePoint> points) {
 
 /// For a terminal, with the current point.
 std::string draw_curve(const Question& question, Axis axis) {
-  const std::vector<CurvePoint> points = curve(*question.limits, question.configuration, axis);
+  const std::vector<CurvePoint> points = curve(question.limits, question.configuration, axis);
   const std::int64_t first = points.front().value;
   const std::int64_t last = points.back().value;
   const std::int64_t current = value_on(axis, question.configuration);
@@ -86,7 +86,7 @@ Json curve_point(const Question& question, Axis axis, const CurvePoint& point) {
           {"current", point.current ? 1 : 0},
           {"blocks_per_sm", point.blocks_per_sm},
           {"warps_per_sm", point.warps_per_sm},
-          {"limiter", to_string(theoretical_occupancy(*question.limits, launch, usage).limiters)},
+          {"limiter", to_string(theoretical_occupancy(question.limits, launch, usage).limiters)},
           {"theoretical_pct", point.theoretical_pct}};
 }
 
@@ -105,7 +105,7 @@ std::vector<Json> for_each_curve_point(const Question& question,
                                        Json (*make)(const Question&, Axis, const CurvePoint&)) {
   std::vector<Json> all;
   for (const Axis axis : kCurveAxes) {
-    for (const CurvePoint& point : curve(*question.limits, question.configuration, axis))
+    for (const CurvePoint& point : curve(question.limits, question.configuration, axis))
       all.push_back(make(question, axis, point));
   }
   return all;
@@ -125,7 +125,7 @@ struct CalcOptions : LaunchOptions {
 std::string whole_json(const Question& question, bool curves) {
   Json object = answered_json(question);
   object["rules"] = rules_json(question);
-  const TheoryAdvice advice = advise_on_theory(*question.limits, question.configuration);
+  const TheoryAdvice advice = advise_on_theory(question.limits, question.configuration);
   object["what_to_do"] = what_to_do(question, advice);
   object["whole_waves"] = whole_waves_json(question);
   object["steps"] = steps_json(advice);
@@ -142,12 +142,11 @@ AnswerFormat format_of(const CalcOptions& options) {
 /// The curves need a block size only where they are not over block sizes: the best serves.
 void choose_block_size(Question& question, std::string& remark) {
   auto& [launch, usage] = question.configuration;
-  const BestBlockSize best =
-      best_block_size(*question.limits, launch, usage, question.limits->max_threads_per_block);
+  const BestBlockSize best = best_block_size(question.limits, launch, usage);
   if (best.block_threads == 0)
     throw InputError("no block size can launch such a block: give --block-size to see why");
   remark += fmt::format("No --block-size was given: the curves are drawn with the best, {} threads{}.\n",
-                        best.block_threads, as_good(*question.limits, question.configuration, best));
+                        best.block_threads, as_good(question.limits, question.configuration, best));
   launch.block_threads = best.block_threads;
 }
 
@@ -158,7 +157,7 @@ Question one_question(const CalcOptions& options, const GpuOption& gpu, const CL
         "calc needs --block-size (or --curves, which finds one, --batch FILE.csv, --from FILE, --limits)");
   constexpr int kMostSmsOfGpc = 64;
   Question question{
-      &limits_of(capability_of(gpu)), {options.launch, options.usage}, sm_count_of(gpu), {}, gpu.name,
+      limits_of(capability_of(gpu)),  {options.launch, options.usage}, sm_count_of(gpu), {}, gpu.name,
       parser.count("--registers") > 0};
   for (const std::string& sms : options.sms_per_gpc)
     question.sms_per_gpc.push_back(parse_number(sms, "--gpc-sms", 1, kMostSmsOfGpc));
@@ -199,7 +198,7 @@ std::string answer_side_by_side(std::span<const Question> questions, AnswerForma
     const std::string refused = cell("cannot_launch");
     lines.push_back({cell("gpu"), cell("compute_capability"), cell("sm_count"),
                      percent_text(rows[place]["theoretical_pct"]), cell("warps_per_sm"),
-                     std::to_string(questions[place].limits->max_warps_per_sm), cell("blocks_per_sm"),
+                     std::to_string(questions[place].limits.max_warps_per_sm), cell("blocks_per_sm"),
                      cell("waves"), refused.empty() ? cell("limiter") : "cannot launch: " + refused});
   }
   const std::string assumed =

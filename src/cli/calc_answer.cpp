@@ -52,7 +52,7 @@ std::string bar(double pct, int width) {
 std::string headline(const Question& question, const Occupancy& occupancy) {
   const auto& [launch, usage] = question.configuration;
   const std::string capability =
-      fmt::format("ompute capability {}", to_string(question.limits->compute_capability));
+      fmt::format("ompute capability {}", to_string(question.limits.compute_capability));
   const std::string registers = question.registers_given
                                     ? fmt::format("{} registers per thread", usage.registers_per_thread)
                                     : std::string(kRegistersAssumed);
@@ -62,15 +62,15 @@ std::string headline(const Question& question, const Occupancy& occupancy) {
                                  bytes(usage.static_shared_bytes + launch.dynamic_shared_bytes));
   text += fmt::format("theoretical occupancy {}  {}  {} of {} warps per SM\n",
                       percent_text(occupancy.theoretical_pct), bar(occupancy.theoretical_pct, 32),
-                      occupancy.warps_per_sm(), question.limits->max_warps_per_sm);
+                      occupancy.warps_per_sm(), question.limits.max_warps_per_sm);
   if (occupancy.blocks_per_sm == 0) {
-    return text + fmt::format("cannot launch: {}\n", why_it_cannot_launch(*question.limits, launch, usage));
+    return text + fmt::format("cannot launch: {}\n", why_it_cannot_launch(question.limits, launch, usage));
   }
   return text + fmt::format("{} per SM\n", counted(occupancy.blocks_per_sm, "block"));
 }
 
 std::string resources(const Question& question, const Occupancy& occupancy) {
-  const Limits& limits = *question.limits;
+  const Limits& limits = question.limits;
   const auto& [launch, usage] = question.configuration;
   const Idle idle = idle_resources(limits, launch, occupancy);
   std::vector<std::vector<std::string>> lines = {
@@ -103,7 +103,7 @@ std::string resources(const Question& question, const Occupancy& occupancy) {
 
 std::string rule_lines(const Question& question) {
   std::vector<std::vector<std::string>> lines;
-  for (const AppliedRule& rule : applied_rules(*question.limits, question.configuration)) {
+  for (const AppliedRule& rule : applied_rules(question.limits, question.configuration)) {
     std::string resource(to_string(rule.resource));
     std::ranges::replace(resource, '_', ' ');
     lines.push_back({"  " + resource, rule.sentence});
@@ -135,7 +135,7 @@ std::string as_good(const Limits& limits, const Configuration& configuration, co
 namespace {
 
 std::string device_lines(const Question& question, const Occupancy& occupancy) {
-  const Limits& limits = *question.limits;
+  const Limits& limits = question.limits;
   const auto& [launch, usage] = question.configuration;
   std::string text = "\n";
   const auto line = [&](std::string_view name, const std::string& value) {
@@ -173,7 +173,7 @@ std::string device_lines(const Question& question, const Occupancy& occupancy) {
                      "a cluster may have {} blocks",
                      kMostPortableClusterBlocks));
   }
-  const BestBlockSize best = best_block_size(limits, launch, usage, limits.max_threads_per_block);
+  const BestBlockSize best = best_block_size(limits, launch, usage);
   if (best.block_threads > 0) {
     line("highest by block size", fmt::format("{} with {} threads, {} per SM{}",
                                               percent_text(100.0 * best.blocks_per_sm * best.block_threads /
@@ -206,7 +206,7 @@ std::string outcome(const Occupancy& now, double pct, int blocks) {
 }
 
 std::string cliff_lines(const Question& question, const Occupancy& occupancy) {
-  const std::vector<Cliffs> all = cliffs(*question.limits, question.configuration);
+  const std::vector<Cliffs> all = cliffs(question.limits, question.configuration);
   std::string up;
   std::string down;
   for (const Cliffs& on_axis : all) {
@@ -281,9 +281,8 @@ Json limits_json(const Limits& limits, AnswerFormat format) {
 /// The most registers a thread with which a launch's occupancy is enough.
 int most_registers(const Question& question, Configuration launched, const auto& is_enough) {
   int& registers = launched.usage.registers_per_thread;
-  registers = question.limits->max_registers_per_thread;
-  while (registers > 1 &&
-         !is_enough(theoretical_occupancy(*question.limits, launched.launch, launched.usage)))
+  registers = question.limits.max_registers_per_thread;
+  while (registers > 1 && !is_enough(theoretical_occupancy(question.limits, launched.launch, launched.usage)))
     --registers;
   return registers;
 }
@@ -291,7 +290,7 @@ int most_registers(const Question& question, Configuration launched, const auto&
 /// With how many registers a grid still is resident at once; empty where that is not known.
 std::string most_registers_at_once(const Question& question) {
   const auto& [launch, usage] = question.configuration;
-  const Occupancy occupancy = theoretical_occupancy(*question.limits, launch, usage);
+  const Occupancy occupancy = theoretical_occupancy(question.limits, launch, usage);
   if (question.registers_given || !question.sm_count || occupancy.blocks_per_sm == 0 ||
       is_wave_uncertain(question))
     return "";
@@ -324,7 +323,7 @@ void check_question(const Question& question) {
         "the GPCs have {} SMs together, and the GPU has {}: give all GPCs, as `occbench devices` does", sms,
         *question.sm_count);
   check_whole_clusters(question.configuration.launch);
-  check_static_shared(*question.limits, question.configuration.usage);
+  check_static_shared(question.limits, question.configuration.usage);
 }
 
 Json row_head(const std::string& experiment, const std::string& name) {
@@ -335,7 +334,7 @@ Json question_json(const Question& question) {
   const auto& [launch, usage] = question.configuration;
   return {
       {"gpu", question.gpu.empty() ? Json() : Json(question.gpu)},
-      {"compute_capability", to_string(question.limits->compute_capability)},
+      {"compute_capability", to_string(question.limits.compute_capability)},
       {"sm_count", optional_json(question.sm_count)},
       {"block_threads", launch.block_threads},
       {"grid_blocks", launch.grid_blocks > 0 ? Json(launch.grid_blocks) : Json()},
@@ -349,7 +348,7 @@ Json question_json(const Question& question) {
 }
 
 Json answer_json(const Question& question) {
-  const Limits& limits = *question.limits;
+  const Limits& limits = question.limits;
   const auto& [launch, usage] = question.configuration;
   const Occupancy occupancy = theoretical_occupancy(limits, launch, usage);
   const Idle idle = idle_resources(limits, launch, occupancy);
@@ -387,8 +386,7 @@ Json answer_json(const Question& question) {
           ? Json()
           : Json(max_active_clusters(occupancy, launch.cluster_blocks, question.sms_per_gpc));
   answer["gpcs_by"] = question.gpcs_by.empty() ? Json() : Json(question.gpcs_by);
-  answer["best_block_threads"] =
-      best_block_size(limits, launch, usage, limits.max_threads_per_block).block_threads;
+  answer["best_block_threads"] = best_block_size(limits, launch, usage).block_threads;
   answer["available_dynamic_shared_bytes"] =
       launches ? optional_json(available_dynamic_shared_bytes(limits, launch, usage, occupancy.blocks_per_sm))
                : Json();
@@ -408,7 +406,7 @@ Json answered_json(const Question& question) {
 /// 0 where they are not known.
 double waves_of(const Question& question) {
   const auto& [launch, usage] = question.configuration;
-  const Occupancy occupancy = theoretical_occupancy(*question.limits, launch, usage);
+  const Occupancy occupancy = theoretical_occupancy(question.limits, launch, usage);
   if (occupancy.blocks_per_sm == 0 || launch.grid_blocks == 0 || !question.sm_count ||
       is_wave_uncertain(question))
     return 0;
@@ -417,7 +415,7 @@ double waves_of(const Question& question) {
 
 std::string why_no_waves(const Question& question) {
   const auto& [launch, usage] = question.configuration;
-  const Occupancy occupancy = theoretical_occupancy(*question.limits, launch, usage);
+  const Occupancy occupancy = theoretical_occupancy(question.limits, launch, usage);
   if (occupancy.blocks_per_sm == 0 || launch.grid_blocks == 0 || !question.sm_count ||
       !is_wave_uncertain(question))
     return "";
@@ -457,7 +455,7 @@ std::optional<PartialWaves> partial_waves(const Question& question) {
   const double saved = waves > 0 ? 1 - filled_rounds(waves) : 0;
   const auto& [launch, usage] = question.configuration;
   if (saved <= 0 || (launch.cluster_blocks > 1 && waves > 1)) return std::nullopt;
-  const std::int64_t wave = full_wave_of(question, theoretical_occupancy(*question.limits, launch, usage));
+  const std::int64_t wave = full_wave_of(question, theoretical_occupancy(question.limits, launch, usage));
   const std::int64_t whole = launch.grid_blocks / wave;
   PartialWaves partial{wave, whole + 1, {(whole + 1) * wave}, 100 * saved};
   if (whole > 0) partial.blocks.insert(partial.blocks.begin(), whole * wave);
@@ -498,7 +496,7 @@ std::vector<std::string> what_to_do(const Question& question, const TheoryAdvice
   const std::optional<PartialWaves> partial = partial_waves(question);
   if (partial && partial->time_saved_at_most_pct >= 100 * kLeastShare)
     all.push_back(grid_sentence(question, *partial));
-  if (const auto smaller = smaller_clusters(*question.limits, launch, usage, question.sms_per_gpc))
+  if (const auto smaller = smaller_clusters(question.limits, launch, usage, question.sms_per_gpc))
     all.push_back(to_string(*smaller));
   if (const std::string idle = idle_lanes(launch); !idle.empty())
     all.push_back(
@@ -544,7 +542,7 @@ std::vector<Json> cliffs_json(const Question& question) {
     steps.push_back(change_json(step->change, step->blocks_per_sm, step->theoretical_pct));
     steps.back()["direction"] = direction;
   };
-  for (const Cliffs& on_axis : cliffs(*question.limits, question.configuration)) {
+  for (const Cliffs& on_axis : cliffs(question.limits, question.configuration)) {
     add("up", on_axis.up);
     add("down", on_axis.down);
   }
@@ -553,7 +551,7 @@ std::vector<Json> cliffs_json(const Question& question) {
 
 std::vector<Json> rules_json(const Question& question) {
   std::vector<Json> rules;
-  for (const AppliedRule& rule : applied_rules(*question.limits, question.configuration)) {
+  for (const AppliedRule& rule : applied_rules(question.limits, question.configuration)) {
     rules.push_back({{"resource", to_string(rule.resource)},
                      {"blocks", limit_json(rule.blocks)},
                      {"limits", rule.limits},
@@ -564,10 +562,10 @@ std::vector<Json> rules_json(const Question& question) {
 
 std::string calc_report(const Question& question) {
   const Occupancy occupancy =
-      theoretical_occupancy(*question.limits, question.configuration.launch, question.configuration.usage);
+      theoretical_occupancy(question.limits, question.configuration.launch, question.configuration.usage);
   std::string text = headline(question, occupancy) + resources(question, occupancy) + rule_lines(question) +
                      device_lines(question, occupancy) + "\nwhat to do\n";
-  const TheoryAdvice advice = advise_on_theory(*question.limits, question.configuration);
+  const TheoryAdvice advice = advise_on_theory(question.limits, question.configuration);
   for (const std::string& sentence : what_to_do(question, advice)) text += fmt::format("  {}\n", sentence);
   return text + cliff_lines(question, occupancy);
 }

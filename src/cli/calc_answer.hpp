@@ -19,7 +19,8 @@ enum class AnswerFormat { table, csv, json };
 
 /// What `occbench calc` is asked: a configuration on an SM, and on a device where its SMs are known.
 struct Question {
-  const Limits* limits;
+  Limits
+      limits;  ///< of the compute capability; its largest block is the kernel's own where launch bounds say so
   Configuration configuration;
   std::optional<int> sm_count;
   std::vector<int> sms_per_gpc;  ///< empty = not known

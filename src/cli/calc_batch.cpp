@@ -51,7 +51,7 @@ Question question_of(const Row& row) {
   const bool registers_given = !cell_text(asked, *find_column("registers_per_thread")).empty();
   if (!registers_given) set_cell(asked, *find_column("registers_per_thread"), "0");
   const CaseRecord record = case_record(asked);
-  Question question{&limits_of(record.provenance.compute_capability.value()),
+  Question question{limits_of(record.provenance.compute_capability.value()),
                     {record.launch.value(), record.compiled.value().usage},
                     record.provenance.sm_count,
                     {},
@@ -63,7 +63,7 @@ Question question_of(const Row& row) {
 }
 
 Json answers_of_any() {
-  return answer_json({&all_limits().back(), {{.block_threads = 32}, {}}, std::nullopt, {}});
+  return answer_json({all_limits().back(), {{.block_threads = 32}, {}}, std::nullopt, {}});
 }
 
 // As CSV what was asked is written as it was read. `answer` says why there is none, `note` that or why one is not whole.
@@ -231,9 +231,19 @@ bool is_within_launch_bounds(const DeviceKernel& kernel, int block_threads) {
   return kernel.max_block_threads == 0 || block_threads <= kernel.max_block_threads;
 }
 
+/// Then no answer names a block size that the kernel cannot be launched with.
+void narrow_to_launch_bounds(Limits& limits, const DeviceKernel& kernel) {
+  const auto required = static_cast<int>(kernel.required_block_threads);
+  if (required > 0) limits.min_threads_per_block = limits.max_threads_per_block = required;
+  if (kernel.max_block_threads > 0)
+    limits.max_threads_per_block =
+        static_cast<int>(std::min<std::int64_t>(limits.max_threads_per_block, kernel.max_block_threads));
+}
+
 Question question_at(const DeviceKernel& kernel, const BinaryQuestion& asked, int block_threads) {
-  Question question{&limits_for(kernel, asked), {asked.launch, kernel.usage}, std::nullopt, {}};
+  Question question{limits_for(kernel, asked), {asked.launch, kernel.usage}, std::nullopt, {}};
   question.configuration.launch.block_threads = block_threads;
+  if (is_within_launch_bounds(kernel, block_threads)) narrow_to_launch_bounds(question.limits, kernel);
   return question;
 }
 
@@ -287,11 +297,11 @@ std::vector<Json> rows_of(std::span<const DeviceKernel> kernels, const BinaryQue
 
 std::string cell(const DeviceKernel& kernel, const BinaryQuestion& asked, int block_threads) {
   const Question question = question_at(kernel, asked, block_threads);
-  const bool possible = block_threads <= question.limits->max_threads_per_block &&
+  const bool possible = block_threads <= question.limits.max_threads_per_block &&
                         is_within_launch_bounds(kernel, block_threads);
   if (!possible) return "-";
   const Occupancy occupancy =
-      theoretical_occupancy(*question.limits, question.configuration.launch, question.configuration.usage);
+      theoretical_occupancy(question.limits, question.configuration.launch, question.configuration.usage);
   return fmt::format("{:.3g}", occupancy.theoretical_pct);
 }
 

@@ -220,8 +220,8 @@ std::optional<TimeSaved> time_saved(const Claim& claim, const Situation& situati
         fmt::format("launches run in several streams ({}), where others may fill what this one leaves empty",
                     facts.program.streams));
   }
-  if (facts.ran_beside_others)
-    return none_expected(fmt::format("{}, and may fill what this one leaves empty", kRanBeside));
+  if (facts.program.beside_pct.value_or(0) >= kMostlyBesidePct)
+    return none_expected("other kernels ran beside it, and may fill what this one leaves empty");
   const double by_occupancy = claim.time_ratio(claim, situation);
   const Evidence busiest = busiest_of(situation);
   const double share = (1 - std::max(by_occupancy, busiest.value / 100)) * share_of_launch(claim, situation);

@@ -263,8 +263,7 @@ LaunchFacts facts_of(const CaseRecord& record, const Limits* limits) {
           .program = record.program,
           .library = library_of(record.identity.kernel),
           .may_be_tritons = record.program.total_time_us && library_of(record.identity.kernel) == nullptr &&
-                            function_of(record.identity.kernel) == record.identity.kernel,
-          .ran_beside_others = record.note.find(kRanBeside) != std::string::npos};
+                            function_of(record.identity.kernel) == record.identity.kernel};
 }
 
 OtherBuilds other_builds_of(const CaseRecord& record, std::span<const CaseRecord> records) {

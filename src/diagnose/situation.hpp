@@ -69,7 +69,6 @@ struct LaunchFacts {
   const KernelLibrary* library = nullptr;  ///< nullptr = the kernel is the user's own
   bool may_be_tritons = false;  ///< a traced kernel with the name of C, of no library that is known
   OtherBuilds others{};
-  bool ran_beside_others = false;
 };
 
 /// Of a record whose device is elsewhere: the limits are those that the table has of its compute capability.

@@ -61,7 +61,7 @@ Configuration with(Axis axis, std::int64_t value, Configuration configuration) {
 std::vector<std::int64_t> values_of(Axis axis, const Limits& limits) {
   switch (axis) {
     case Axis::block_threads:
-      return steps(1, limits.max_threads_per_block, 1);
+      return steps(limits.min_threads_per_block, limits.max_threads_per_block, 1);
     case Axis::registers_per_thread:
       return steps(1, limits.max_registers_per_thread, 1);
     case Axis::shared_bytes_per_block: {
@@ -83,8 +83,8 @@ std::vector<std::int64_t> values_of(Axis axis, const Limits& limits) {
 std::vector<CurvePoint> curve(const Limits& limits, const Configuration& configuration, Axis axis) {
   const std::int64_t current = value_on(axis, configuration);
   std::vector<std::int64_t> values =
-      axis == Axis::block_threads
-          ? steps(limits.threads_per_warp, limits.max_threads_per_block, limits.threads_per_warp)
+      axis == Axis::block_threads ? steps(std::max(limits.threads_per_warp, limits.min_threads_per_block),
+                                          limits.max_threads_per_block, limits.threads_per_warp)
       : axis == Axis::shared_bytes_per_block ? shared_allocations(limits)
                                              : values_of(axis, limits);
   const auto place = std::ranges::lower_bound(values, current);

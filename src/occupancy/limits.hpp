@@ -57,6 +57,7 @@ struct Limits {
   int sub_partitions;                      ///< warp schedulers (with register files of their own from 3.0 on)
   int max_barriers_per_sm;                 ///< named barriers; 0 where they do not limit
   int fp32_lanes;                          ///< FP32 operations (fused multiply-adds) per cycle
+  int min_threads_per_block = 1;           ///< more only for a kernel that requires a block size
 
   constexpr int max_threads_per_sm() const {
     return max_warps_per_sm * threads_per_warp;

@@ -10,17 +10,14 @@
 
 namespace occbench {
 
-BestBlockSize best_block_size(const Limits& limits, const Launch& launch, const Usage& usage,
-                              int max_block_threads) {
-  if (max_block_threads < 1 || max_block_threads > limits.max_threads_per_block) {
-    throw InputError("max_block_threads = {} is out of range: compute capability {} allows 1 to {}",
-                     max_block_threads, to_string(limits.compute_capability), limits.max_threads_per_block);
-  }
+BestBlockSize best_block_size(const Limits& limits, const Launch& launch, const Usage& usage) {
+  const int most = limits.max_threads_per_block;
   BestBlockSize best;
   const int warp = limits.threads_per_warp;
-  for (int warps = (max_block_threads + warp - 1) / warp; warps > 0; --warps) {
+  for (int warps = (most + warp - 1) / warp; warps * warp >= limits.min_threads_per_block && warps > 0;
+       --warps) {
     Launch tried = launch;
-    tried.block_threads = std::min(warps * warp, max_block_threads);
+    tried.block_threads = std::min(warps * warp, most);
     const int blocks = theoretical_occupancy(limits, tried, usage).blocks_per_sm;
     if (blocks * tried.block_threads > best.blocks_per_sm * best.block_threads) {
       best = {tried.block_threads, blocks};
@@ -33,7 +30,8 @@ std::vector<int> block_sizes_as_good(const Limits& limits, Launch launch, const 
                                      const BestBlockSize& best) {
   std::vector<int> sizes;
   const int warp = limits.threads_per_warp;
-  for (launch.block_threads = warp; launch.block_threads < best.block_threads; launch.block_threads += warp) {
+  for (launch.block_threads = std::max(warp, limits.min_threads_per_block);
+       launch.block_threads < best.block_threads; launch.block_threads += warp) {
     const int blocks = theoretical_occupancy(limits, launch, usage).blocks_per_sm;
     if (blocks * launch.block_threads == best.blocks_per_sm * best.block_threads)
       sizes.push_back(launch.block_threads);

@@ -18,12 +18,11 @@ struct BestBlockSize {
   int blocks_per_sm = 0;
 };
 
-/// Tries whole warps from `max_block_threads` (which itself may be a partial one) down; of equally many
+/// Tries whole warps from the largest block (which itself may end in a partial one) down to the smallest; of equally many
 /// resident threads the largest block wins. `launch.block_threads` is not looked at.
-/// @param max_block_threads  the kernel's own limit (launch bounds), 1 to the compute capability's maximum
-/// @throws InputError as theoretical_occupancy, and for max_block_threads out of range.
-BestBlockSize best_block_size(const Limits& limits, const Launch& launch, const Usage& usage,
-                              int max_block_threads);
+/// @param limits  with a kernel's own largest block where its launch bounds say so
+/// @throws InputError as theoretical_occupancy.
+BestBlockSize best_block_size(const Limits& limits, const Launch& launch, const Usage& usage);
 
 /// Whole warps, fewer than `best` has, whose blocks leave an SM as many resident threads, ascending.
 std::vector<int> block_sizes_as_good(const Limits& limits, Launch launch, const Usage& usage,

@@ -226,7 +226,8 @@ std::string_view why_wide(WorkKind kind, ProfileQuality quality) {
 std::string to_string(const Interval& interval) {
   if (interval.width() > 10)
     return fmt::format("{:.0f} to {:.0f}", std::floor(interval.low), std::ceil(interval.high));
-  return fmt::format("{:.1f} to {:.1f}", interval.low, interval.high);
+  return fmt::format("{:.1f} to {:.1f}", std::floor(10 * interval.low) / 10,
+                     std::ceil(10 * interval.high) / 10);
 }
 
 std::string interval_text(const Interval& interval, WorkKind kind, ProfileQuality quality) {

@@ -324,8 +324,6 @@ void report_estimates(const std::map<EstimateFault, std::int64_t>& launches, std
 constexpr double kMostlyIdle = 0.5;
 /// Share of the time of kernels from which on several at once are worth a word: a choice.
 constexpr double kOftenAtOnce = 0.1;
-/// Share of a kernel's time from which on others beside it leave nothing to say of what it saves: a choice. Below, what it saves is a bound still.
-constexpr double kMostlyBeside = 0.5;
 
 void report_busy(const std::map<int, BusyTime>& busy, std::ostream& err) {
   for (const auto& [device, time] : busy) {
@@ -413,8 +411,11 @@ ProgramTable import_torch_trace(const ImportOptions& options, std::ostream& err)
     CaseRecord& record = table.cases[i];
     const TorchKernel& kernel = trace.kernels[i];
     add_note(record.note, fmt::format("imported from {}", options.file.filename().string()));
-    if (const double beside = kernel.beside_us / kernel.entry.seen.total_us; beside >= kMostlyBeside)
-      add_note(record.note, fmt::format("{} for {:.0f} % of its time", kRanBeside, 100 * beside));
+    if (kernel.entry.seen.total_us > 0)
+      record.program.beside_pct = std::llround(100 * kernel.beside_us / kernel.entry.seen.total_us);
+    if (record.program.beside_pct.value_or(0) >= kMostlyBesidePct)
+      add_note(record.note,
+               fmt::format("other kernels ran beside it for {} % of its time", *record.program.beside_pct));
     if (options.clock_mhz) record.readings.counters.sm_clock_mhz = options.clock_mhz;
     if (!kernel.estimate_pct || !record.theory) continue;
     const EstimateFault fault = fault_of_estimate(kernel, record);

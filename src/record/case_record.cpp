@@ -117,7 +117,8 @@ std::string origin_text(const ProgramUse& program) {
                    {"context", program.contexts},
                    {"stream", program.streams},
                    {"graph_launches", program.of_graphs ? fmt::format("{}", *program.of_graphs) : ""},
-                   {"graph_node", program.graph_nodes}}));
+                   {"graph_node", program.graph_nodes},
+                   {"beside_pct", program.beside_pct ? fmt::format("{}", *program.beside_pct) : ""}}));
 }
 
 void read_origin(std::string_view text, ProgramUse& program) {
@@ -126,10 +127,12 @@ void read_origin(std::string_view text, ProgramUse& program) {
     if (key == "context") program.contexts = std::move(value);
     if (key == "stream") program.streams = std::move(value);
     if (key == "graph_node") program.graph_nodes = std::move(value);
-    if (key != "graph_launches") continue;
-    program.of_graphs = read_number<std::int64_t>(value, 0);
-    if (!program.of_graphs)
-      throw InputError("origin has graph_launches={}, which is no number from 0 on", value);
+    for (const auto& [name, number] : {std::pair("graph_launches", &ProgramUse::of_graphs),
+                                       std::pair("beside_pct", &ProgramUse::beside_pct)}) {
+      if (key != name) continue;
+      program.*number = read_number<std::int64_t>(value, 0);
+      if (!(program.*number)) throw InputError("origin has {}={}, which is no number from 0 on", key, value);
+    }
   }
 }
 

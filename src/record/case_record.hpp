@@ -158,11 +158,13 @@ struct ProgramUse {
   std::string streams;                  ///< likewise
   Integer of_graphs;                    ///< those that a CUDA graph made
   std::string graph_nodes;              ///< their numbers, separated by +
+  Integer beside_pct{};                 ///< of their time, while other kernels ran; empty = not known
   std::string regions;                  ///< their names, separated by +
 };
 
-/// In a row's note: other kernels may have filled what its launches left empty.
-inline constexpr std::string_view kRanBeside = "other kernels ran beside it";
+/// From this `beside_pct` on others leave nothing to say of what a kernel saves, for they may fill what it leaves empty: a
+/// choice. Below, what it saves is a bound still.
+inline constexpr int kMostlyBesidePct = 50;
 
 /// All that a row says of a case.
 struct CaseRecord {

@@ -275,6 +275,24 @@ TEST(DeviceCode, IsARowForEachKernelAtTheBlockSizeOfItsLaunchBounds) {
   EXPECT_EQ(rows[1].compute_capability, "9.0");
 }
 
+/// With 18 registers 2,048 threads of an SM can be of 256 or of 1,024 threads a block: the larger are beyond its bounds.
+TEST(DeviceCode, NoAnswerNamesABlockSizeBeyondTheLaunchBounds) {
+  DeviceKernel kernel = find("bounded(float*, int)", "sm_90");
+  const auto best_of = [](const DeviceKernel& asked) {
+    return table_cell(answered({asked}, {}), 0, "best_block_threads");
+  };
+  const auto report = [&](int block_threads) {
+    return answer_binary({&kernel, 1}, {.block_threads = block_threads}, AnswerFormat::table);
+  };
+  EXPECT_EQ(best_of(find("plain(float*)", "sm_90")), "1024");
+  EXPECT_EQ(best_of(kernel), "256");
+  EXPECT_THAT(report(224), testing::AllOf(HasSubstr("highest by block size 100 % with 256 threads"),
+                                          HasSubstr("256 threads per block instead of 224")));
+  kernel.required_block_threads = 224;
+  EXPECT_EQ(best_of(kernel), "224");
+  EXPECT_THAT(report(224), testing::Not(HasSubstr("threads per block instead of")));
+}
+
 TEST(DeviceCode, CannotLaunchBeyondItsLaunchBounds) {
   DeviceKernel kernel = find("bounded(float*, int)", "sm_90");
   const CsvTable beyond = answered({kernel}, {.block_threads = 512});

@@ -434,8 +434,9 @@ TEST_F(CalculatorAgainstRuntime, BestBlockSizeIsThatOfMaxPotentialBlockSize) {
     int block = 0;
     const cudaError_t code = cudaOccupancyMaxPotentialBlockSize(
         &grid, &block, function, static_cast<std::size_t>(launch.dynamic_shared_bytes), at_most);
-    const BestBlockSize best =
-        best_block_size(device_.limits, launch, usage, std::min(at_most, attributes.maxThreadsPerBlock));
+    Limits bounded = device_.limits;
+    bounded.max_threads_per_block = std::min(at_most, attributes.maxThreadsPerBlock);
+    const BestBlockSize best = best_block_size(bounded, launch, usage);
     const auto describe = [&] {
       return fmt::format("at most {}, {}: {}", at_most, words(usage, launch), cudaGetErrorName(code));
     };

@@ -165,7 +165,9 @@ TEST_P(AgainstToolkit, FindsTheSameBestBlockSize) {
     ASSERT_EQ(cudaOccMaxPotentialOccupancyBlockSize(&grid, &block, &device_, &kernel, &state,
                                                     static_cast<std::size_t>(launch.dynamic_shared_bytes)),
               CUDA_OCC_SUCCESS);
-    const BestBlockSize best = best_block_size(limits_, launch, usage, at_most);
+    Limits bounded = limits_;
+    bounded.max_threads_per_block = at_most;
+    const BestBlockSize best = best_block_size(bounded, launch, usage);
     EXPECT_EQ(best.block_threads, block) << "at most " << at_most;
     EXPECT_EQ(best.blocks_per_sm, grid);
   }

@@ -13,23 +13,21 @@ namespace occbench {
 namespace {
 
 TEST(BestBlockSize, IsTheLargestOfThoseThatFillTheSm) {
-  const Limits& limits = limits_of({9, 0});
-  EXPECT_EQ(best_block_size(limits, {}, {.registers_per_thread = 32}, 1024).block_threads, 1024);
+  Limits limits = limits_of({9, 0});
+  EXPECT_EQ(best_block_size(limits, {}, {.registers_per_thread = 32}).block_threads, 1024);
   // 40 registers: 48 warps fit at most; 768 threads make two blocks of 24 warps.
-  const BestBlockSize of_40 = best_block_size(limits, {}, {.registers_per_thread = 40}, 1024);
+  const BestBlockSize of_40 = best_block_size(limits, {}, {.registers_per_thread = 40});
   EXPECT_EQ(of_40.block_threads, 768);
   EXPECT_EQ(of_40.blocks_per_sm, 2);
-  EXPECT_EQ(best_block_size(limits, {}, {.registers_per_thread = 40}, 256).block_threads, 256);
+  limits.max_threads_per_block = 256;  // launch bounds
+  EXPECT_EQ(best_block_size(limits, {}, {.registers_per_thread = 40}).block_threads, 256);
+  limits.min_threads_per_block = limits.max_threads_per_block = 160;  // the only size that it can have
+  EXPECT_EQ(best_block_size(limits, {}, {.registers_per_thread = 40}).block_threads, 160);
 }
 
 TEST(BestBlockSize, IsZeroWhereNothingCanLaunch) {
   const Launch launch{.dynamic_shared_bytes = 300'000};
-  EXPECT_EQ(best_block_size(limits_of({9, 0}), launch, {.registers_per_thread = 32}, 1024).block_threads, 0);
-}
-
-TEST(BestBlockSize, RefusesALaunchBoundBeyondTheDevice) {
-  EXPECT_THROW(best_block_size(limits_of({9, 0}), {}, {}, 1025), InputError);
-  EXPECT_THROW(best_block_size(limits_of({9, 0}), {}, {}, 0), InputError);
+  EXPECT_EQ(best_block_size(limits_of({9, 0}), launch, {.registers_per_thread = 32}).block_threads, 0);
 }
 
 // What it promises: with so much the blocks fit, with one byte more they do not.

@@ -132,7 +132,8 @@ TEST(TorchTrace, KernelsThatRunAtOnceFillWhatOthersLeaveEmpty) {
   EXPECT_THAT(said, HasSubstr("100 % with a kernel; several kernels ran at once for 50 %"));
   ASSERT_EQ(cases.size(), 2U);
   EXPECT_THAT(cases[0].note, HasSubstr("other kernels ran beside it for 50 % of its time"));
-  EXPECT_THAT(cases[1].note, HasSubstr("other kernels ran beside it for 100 % of its time"));
+  EXPECT_EQ(cases[1].program.beside_pct, 100);
+  EXPECT_EQ(case_record(row_of(cases[1])).program.beside_pct, 100);
   for (const CaseRecord& record : cases) {
     for (const Finding& finding : diagnose(facts_of(record)))
       EXPECT_TRUE(!finding.time || finding.time->share == 0) << finding.sentence;
