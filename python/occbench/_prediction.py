@@ -1,5 +1,6 @@
 """What the counter will read, and where occupancy went."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any, NamedTuple
@@ -137,23 +138,24 @@ def explain(
     barriers: int | None = None,
     achieved: float | None = None,
     time_us: float | None = None,
-    sm_cycles_active_avg: float | None = None,
-    resident_blocks: float | None = None,
+    counters: Mapping[str, float] | None = None,
     filter: str | None = None,
     top: int | None = None,
 ) -> list[Explanation]:
     """Why launches have the occupancy that they have: rows of files, those that lose most first, or one launch by numbers.
 
     Of files, `filter` is a regular expression found in experiment/case, and `top` the number of rows (0: all). Of numbers,
-    the launch is as in calc(), and `achieved` (percent) and the others are what counters or clocks read of it. Raises
-    ValueError for what cannot be.
+    the launch is as in calc(), `achieved` (percent) and `time_us` are what was read of it, and `counters` what other counters
+    read: by column or by their own name, such as {"resident_blocks": 6.1}. Raises ValueError for what cannot be.
 
     >>> found = explain(compute_capability="9.0", sm_count=132, block_size=256, grid=1320, registers=20, achieved=60)
     >>> found[0].findings[0].cause
     'tail'
     """
     given = dict(locals())
-    del given["files"]
+    del given["files"], given["counters"]
+    if counters:
+        given["counter"] = ",".join(f"{name}={value}" for name, value in counters.items())
     answer = _command.answer("explain", *options(given), *map(str, files))
     rows = answer if isinstance(answer, list) else [answer]
     return [_explanation(row) for row in rows]

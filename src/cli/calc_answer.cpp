@@ -435,10 +435,15 @@ std::string idle_lanes(const Launch& launch) {
 /// How much less time an occupancy takes at most, in a sentence.
 std::string time_sentence(double now_pct, double pct, double waves) {
   if (waves > 0 && waves <= 1) return "Time: none is saved, for all blocks of the grid are resident at once.";
+  const double saved = most_time_saved(now_pct, pct, waves);
+  const double rounds = std::ceil(waves);
+  const bool by_rounds = waves > 0 && saved > 1 - now_pct / pct + 0.005;
   return fmt::format(
-      "Time: {} takes at most {:.0f} % less, if warps wait for latency; none is saved where "
+      "Time: {} takes at most {:.0f} % less{}, if warps wait for latency; none is saved where "
       "memory, issue slots or a pipe are saturated, or registers are spilled.",
-      percent_text(pct), 100 * most_time_saved(now_pct, pct, waves));
+      percent_text(pct), 100 * saved,
+      by_rounds ? fmt::format(" ({:.0f} rounds of blocks instead of {:.0f})", rounds * (1 - saved), rounds)
+                : "");
 }
 
 /// A grid that is not of whole waves, and those beside it.

@@ -226,6 +226,10 @@ const Limits& limits_for(const DeviceKernel& kernel, const BinaryQuestion& quest
   return limits_of(question.compute_capability.value_or(kernel.compute_capability));
 }
 
+bool has_launch_bounds(const DeviceKernel& kernel) {
+  return kernel.max_block_threads > 0 || kernel.required_block_threads > 0;
+}
+
 bool is_within_launch_bounds(const DeviceKernel& kernel, int block_threads) {
   if (kernel.required_block_threads > 0) return block_threads == kernel.required_block_threads;
   return kernel.max_block_threads == 0 || block_threads <= kernel.max_block_threads;
@@ -310,7 +314,9 @@ std::string as_table(std::span<const DeviceKernel> kernels, const BinaryQuestion
   if (asked.block_threads) sizes = {*asked.block_threads};
   std::vector<std::vector<std::string>> lines = {
       {"kernel", "code", "registers", "static B", "stack B", "local B", "local ld/st", "barriers"}};
+  const bool bounded = !asked.block_threads && std::ranges::any_of(kernels, has_launch_bounds);
   for (const int size : sizes) lines[0].push_back(fmt::format("at {}", size));
+  if (bounded) lines[0].emplace_back("at bounds");
   const auto narrow = [](const std::string& name) { return shortened(name, kNameWidth, kNameWidth / 2); };
   const auto short_name = [](const DeviceKernel& kernel) {
     return shortened_kernel_name(source_name(kernel.symbol));
@@ -339,6 +345,10 @@ std::string as_table(std::span<const DeviceKernel> kernels, const BinaryQuestion
         kernel.local ? fmt::format("{}/{}", kernel.local->loads, kernel.local->stores) : "?",
         std::to_string(kernel.usage.barriers)};
     for (const int size : sizes) line.push_back(cell(kernel, asked, size));
+    const int most = default_block_threads(kernel);
+    if (bounded)
+      line.push_back(has_launch_bounds(kernel) ? fmt::format("{}: {}", most, cell(kernel, asked, most))
+                                               : "none");
     lines.push_back(std::move(line));
   }
   return text_table(lines, "<<>") + R"(

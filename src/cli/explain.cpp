@@ -40,10 +40,8 @@ namespace {
 
 /// A launch of which numbers alone are known, as a profiler's page shows them.
 struct NumbersOption : LaunchOptions {
-  std::optional<double> achieved_pct;
+  CounterValues counters;
   std::optional<double> time_us;
-  std::optional<double> sm_cycles_active_avg;
-  std::optional<double> resident_blocks;
   std::optional<double> clock_mhz;
 };
 
@@ -368,9 +366,9 @@ void require_in_range(const NumbersOption& numbers, const Limits& limits) {
   if (!sm_count_of(numbers.gpu))
     throw InputError("--sm-count: give the number of SMs, as `occbench devices` shows it");
   require_launch(numbers);
-  if (numbers.resident_blocks.value_or(0) > limits.max_blocks_per_sm)
-    throw InputError("--resident-blocks: {} is more than the {} blocks that an SM can hold",
-                     *numbers.resident_blocks, limits.max_blocks_per_sm);
+  if (numbers.counters.resident_blocks.value_or(0) > limits.max_blocks_per_sm)
+    throw InputError("--counter resident_blocks: {} is more than the {} blocks that an SM can hold",
+                     *numbers.counters.resident_blocks, limits.max_blocks_per_sm);
   check_static_shared(limits, numbers.usage);
   check_whole_clusters(numbers.launch);
 }
@@ -386,10 +384,7 @@ CaseRecord record_of(const NumbersOption& numbers, const Limits& limits) {
   record.compiled = Compiled{.usage = usage, .code_architecture = {}};
   record.theory = theory_of(theoretical_occupancy(limits, launch, usage), launch, *record.provenance.sm_count,
                             profile_of(record).known_sms_per_gpc());
-  CounterValues& counters = record.readings.counters;
-  counters.achieved_pct = numbers.achieved_pct;
-  counters.sm_cycles_active_avg = numbers.sm_cycles_active_avg;
-  counters.resident_blocks = numbers.resident_blocks;
+  record.readings.counters = numbers.counters;
   record.times.time_us = numbers.time_us;
   return record;
 }
@@ -406,6 +401,7 @@ LaunchFacts facts_of_numbers(const CaseRecord& record, std::optional<double> giv
                              std::optional<double> highest_mhz) {
   LaunchFacts facts = facts_of(record);
   const std::optional<double> clock_mhz = given_mhz ? given_mhz : highest_mhz;
+  facts.clock_is_given = given_mhz.has_value();
   if (clock_mhz && record.times.time_us) facts.most_cycles_active = *record.times.time_us * *clock_mhz;
   const CounterValues& counters = facts.readings.counters;
   if (facts.most_cycles_active && counters.sm_cycles_active_avg && counters.achieved_pct) {
@@ -460,23 +456,47 @@ void print_text(const CaseRecord& record, const LaunchFacts& facts, const std::v
   print_findings(findings, theory.theoretical_pct, achieved, out);
 }
 
+/// @param text  "resident_blocks=7.3", or with the counter's own name, in the units of ncu
+void set_counter(CounterValues& counters, std::string_view text) {
+  const std::size_t equals = std::min(text.find('='), text.size());
+  const std::string_view name = text.substr(0, equals);
+  const auto found = std::ranges::find_if(columns(), [&](const Column& column) {
+    return column.counter && (column.name == name || column.counter->metric == name);
+  });
+  if (found == columns().end())
+    throw InputError("--counter: '{}' is no counter; `occbench columns` lists those that are read", name);
+  const std::string value(text.substr(std::min(equals + 1, text.size())));
+  const double read = parse_number<double>(value, fmt::format("--counter {}", name), 0, kMostMeasured) *
+                      (name == found->name ? 1 : found->counter->scale);
+  require_in_range(*found, read);
+  counters.*found->counter->value = read;
+}
+
 /// Declares --gpu, --cc, --sm-count, --block-size, --grid, --registers and so on.
 void declare_numbers_option(CLI::App& parser, NumbersOption& numbers) {
   const auto add = [&](const char* name, auto& value, const char* meaning, auto... range) {
     add_number(parser, name, value, meaning, range...)->group(kNumbersGroup);
   };
   declare_launch_options(parser, numbers, kNumbersGroup);
-  add("--achieved", numbers.achieved_pct, "achieved occupancy that was read, %", 0, 100);
+  add("--achieved", numbers.counters.achieved_pct, "achieved occupancy that was read, %", 0, 100);
   add("--time-us", numbers.time_us,
       "time of the launch, microseconds: what a remedy can save of it, and whether blocks are short",
       kLeastMeasured, kMostMeasured);
   add("--clock-mhz", numbers.clock_mhz,
       "clock of the SMs in that time (default: the highest of --gpu; ncu holds a lower one)", 1, 1e5);
   parser.get_option("--clock-mhz")->needs("--time-us");
-  add("--sm-cycles-active-avg", numbers.sm_cycles_active_avg, "sm__cycles_active.avg", kLeastMeasured,
-      kMostMeasured);
-  add("--resident-blocks", numbers.resident_blocks, "sm__ctas_active.avg.per_cycle_active", kLeastMeasured,
-      kMostMeasured);
+  parser
+      .add_option_function<std::vector<std::string>>(
+          "--counter",
+          [&numbers](const std::vector<std::string>& texts) {
+            for (const std::string& text : texts) set_counter(numbers.counters, text);
+          },
+          "what another counter read, several separated by commas; NAME is a column (`occbench columns`) or "
+          "the "
+          "counter itself, as ncu names it")
+      ->delimiter(',')
+      ->type_name("NAME=VALUE")
+      ->group(kNumbersGroup);
 }
 
 /// Theory with its rules, waves, and what cost the rest.

@@ -73,11 +73,10 @@ constexpr std::string_view kBesideOccupancy =
 TimeSaved time_of_spills(const Situation& situation) {
   const std::optional<OtherBuild>& faster = situation.facts.others.faster;
   const std::optional<OtherBuild>& roomier = situation.facts.others.roomier;
-  if (faster) return measured_with(*faster, faster->variant, situation);
+  if (faster) return measured_with(*faster, faster->build, situation);
   if (roomier) {
-    return measured_with(*roomier,
-                         fmt::format("{} registers ({})", roomier->registers_per_thread, roomier->variant),
-                         situation);
+    return measured_with(
+        *roomier, fmt::format("{} registers ({})", roomier->registers_per_thread, roomier->build), situation);
   }
   return {.sentence = "Not known: compare with a build of more registers."};
 }

@@ -260,9 +260,9 @@ std::optional<Claim> tail(const Situation& situation) {
   } else if (of_equal) {
     const double least = of_equal->least;
     because += fmt::format(
-        "; if blocks are equal, it costs {}the counter, which leaves out SMs without a block of it, {}",
+        "; if blocks are equal, it costs {}the counter, which leaves out SMs without a block, shows {}",
         situation.launch.cluster_blocks > 1 ? ""
-                                            : fmt::format("{:.2g} points over elapsed cycles, and ", by_grid),
+                                            : fmt::format("{:.2g} points over elapsed cycles; ", by_grid),
         most - least < 1 ? fmt::format("{:.0f}", most)
                          : fmt::format("{:.0f} to {:.0f} in nine of ten launches", least, most));
   }
@@ -318,11 +318,11 @@ std::optional<Claim> uneven_blocks(const Situation& situation) {
                                {"sm_cycles_active_min", counters.sm_cycles_active_min},
                                {"sm_cycles_active_max", counters.sm_cycles_active_max}}),
       .because =
-          (may_be_short ? "blocks are uneven, or so short that giving them out takes most of the time"
-           : contention_unread
-               ? "blocks are uneven, or contend for issue slots or a pipe, which were not read, and an SM's "
-                 "places stay empty once no block waits"
-               : "blocks are uneven, and an SM's places stay empty once no block waits") +
+          (may_be_short        ? "blocks are uneven, or so short that giving them out takes most of the time"
+           : contention_unread ? "an SM's places stay empty once no block waits: blocks are uneven, or "
+                                 "contend for issue slots or "
+                                 "a pipe, which were not read"
+                               : "blocks are uneven, and an SM's places stay empty once no block waits") +
           or_last_wave,
       .remedy =
           may_be_short

@@ -99,9 +99,12 @@ std::optional<Claim> limit_claim(
 constexpr double kBeyondReach = 1;
 /// Likewise above what its resident blocks fill: of short blocks, both were recorded up to 1.8 points apart.
 constexpr double kBeyondFilled = 2;
-/// Active cycles over those of the time at the boost clock that are another launch's: a board may exceed that clock, and
-/// a profiler that flushes caches may have counted a longer launch than was timed.
-constexpr double kBeyondClock = 2;
+/// Active cycles over those of the time at the clock that was given, or else at the highest, that are another launch's: a board
+/// may exceed the highest, and a profiler that flushes caches may have counted a longer launch than was timed.
+constexpr double kBeyondGivenClock = 1.1;
+constexpr double kBeyondHighestClock = 2;
+/// Resident blocks over the most that an SM can hold: what a reading is rounded by.
+constexpr double kBeyondHeld = 1.01;
 
 /// Time that giving blocks out takes over the active time that is another launch's: the parameter is typical, not this GPU's.
 constexpr double kBeyondDispatcher = 2;
@@ -117,6 +120,13 @@ std::string contradiction(const Situation& situation) {
     return fmt::format("this launch can reach {:.3g} %, so an achieved {:.3g} % belongs {}", most, achieved,
                        kAnother);
   const CounterValues& counters = situation.counters();
+  // Registers and warps are free when a warp ends; what these limits are of is free when its block ends.
+  const BlockLimits& limits = situation.occupancy.block_limits;
+  const int held = std::min({limits.blocks, limits.shared_memory, limits.barriers});
+  if (counters.resident_blocks.value_or(0) > kBeyondHeld * held)
+    return fmt::format(
+        "an SM can hold {} at once, however soon their warps end, so {:.3g} resident blocks belong {}",
+        counted(held, "block"), *counters.resident_blocks, kAnother);
   if (situation.parts) {
     const double filled = situation.theoretical_pct - situation.parts->blocks;
     if (achieved - filled >= kBeyondFilled)
@@ -127,10 +137,13 @@ std::string contradiction(const Situation& situation) {
                          std::ceil(situation.blocks_of_busy_sm()), *counters.resident_blocks, kAnother);
   }
   const std::optional<double>& by_time = situation.facts.most_cycles_active;
-  if (by_time && counters.sm_cycles_active_avg.value_or(0) > kBeyondClock * *by_time)
-    return fmt::format("the time has room for {} cycles at the boost clock, so {} active cycles belong {}",
-                       grouped(std::llround(*by_time)), grouped(std::llround(*counters.sm_cycles_active_avg)),
-                       kAnother);
+  const bool given = situation.facts.clock_is_given;
+  if (by_time && counters.sm_cycles_active_avg.value_or(0) >
+                     (given ? kBeyondGivenClock : kBeyondHighestClock) * *by_time)
+    return fmt::format("the time has room for {} cycles at {}, so {} active cycles belong {}",
+                       grouped(std::llround(*by_time)),
+                       given ? "the clock that was given" : "the highest clock",
+                       grouped(std::llround(*counters.sm_cycles_active_avg)), kAnother);
   const std::optional<double> cycles = situation.active_cycles();
   if (const double share = share_of_dispatching(situation); share > kBeyondDispatcher)
     return fmt::format("giving {} blocks out takes {} cycles or so, so {} active cycles belong {}",
@@ -151,7 +164,7 @@ std::optional<Claim> register_limit(const Situation& situation) {
                                            {{"registers_per_thread", situation.usage.registers_per_thread}});
   const std::optional<OtherBuild>& faster = situation.facts.others.faster;
   if (claim && faster && faster->registers_per_thread < situation.usage.registers_per_thread)
-    claim->time = measured_with(*faster, faster->variant, situation);
+    claim->time = measured_with(*faster, faster->build, situation);
   return claim;
 }
 
@@ -320,7 +333,7 @@ std::optional<Claim> faster_build(const Situation& situation) {
                                         {"registers_per_thread", situation.usage.registers_per_thread}}),
                .because = fmt::format(
                    "with {} registers ({}) the same launch is {:.2g} times as fast at {:.3g} % occupancy",
-                   faster->registers_per_thread, faster->variant,
+                   faster->registers_per_thread, faster->build,
                    *situation.facts.times.time_us / faster->time_us, faster->achieved_pct),
                .remedy = "Choose registers by the time."};
 }

@@ -288,10 +288,12 @@ std::string what_would_settle(const Situation& situation) {
   if (situation.parts) return "`ncu --section WarpStateStats PROGRAM` shows what its warps wait for.";
   if (situation.counters().sm_cycles_active_avg)
     return "`occbench trace --counters 3 -- PROGRAM`, or `ncu --metrics sm__ctas_active.avg.per_cycle_active "
-           "PROGRAM`, reads the resident blocks (--resident-blocks), which show whether places had no block.";
+           "PROGRAM`, reads the resident blocks (--counter resident_blocks=N), which show whether places had "
+           "no block.";
   return "`ncu --metrics sm__ctas_active.avg.per_cycle_active,sm__cycles_active.avg PROGRAM` reads the "
-         "resident blocks (--resident-blocks), which show whether places had no block, and the active cycles "
-         "(--sm-cycles-active-avg), which show whether blocks are short.";
+         "resident blocks (--counter resident_blocks=N), which show whether places had no block, and the "
+         "active cycles "
+         "(--counter sm_cycles_active_avg=N), which show whether blocks are short.";
 }
 
 /// @param claims  fitted to what was measured

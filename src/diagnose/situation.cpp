@@ -67,7 +67,7 @@ bool is_another_build(const CaseRecord& record, const CaseRecord& other,
   return is_same_launch(record, other) && is_same_amount(record, other) &&
          record.compiled->spill_bytes != other.compiled->spill_bytes &&
          record.compiled->usage.registers_per_thread != other.compiled->usage.registers_per_thread &&
-         (record.identity.parameters == other.identity.parameters ||
+         (split_build(record.identity.parameters).second == split_build(other.identity.parameters).second ||
           (label_variant(record, records) && label_variant(other, records)));
 }
 
@@ -114,7 +114,8 @@ std::optional<OtherBuild> fastest_of(std::span<const CaseRecord> records, const 
     if (fastest == nullptr || *other.times.time_us < *fastest->times.time_us) fastest = &other;
   }
   if (fastest == nullptr) return std::nullopt;
-  return OtherBuild{.variant = fastest->identity.variant,
+  const Pairs build = split_build(fastest->identity.parameters).first;
+  return OtherBuild{.build = build.empty() ? fastest->identity.variant : pairs_text(build),
                     .registers_per_thread = fastest->compiled->usage.registers_per_thread,
                     .least_registers = least_registers,
                     .dynamic_shared_bytes = fastest->launch->dynamic_shared_bytes,

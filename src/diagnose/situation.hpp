@@ -18,7 +18,7 @@ namespace occbench {
 /// Another build of a launch's kernel: the same useful work in the same launch, with other registers and spills; or with other
 /// dynamic shared memory or carveout.
 struct OtherBuild {
-  std::string variant;  ///< as the column
+  std::string build;  ///< the parameters of a sweep that name it, else the column variant
   int registers_per_thread = 0;
   int least_registers = 0;  ///< of all builds that it is the fastest of
   std::int64_t dynamic_shared_bytes = 0;
@@ -61,6 +61,7 @@ struct LaunchFacts {
   std::optional<double> overhead_of_equal_blocks{};
   /// Without a counter of them: the most cycles that an SM can have been active, by the launch's time.
   std::optional<double> most_cycles_active{};
+  bool clock_is_given = false;  ///< that these are of; else it is the GPU's highest
   bool elapsed_by_time =
       false;  ///< readings over elapsed cycles were not read: they are by active cycles and that time
   Readings readings{};

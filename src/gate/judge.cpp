@@ -547,10 +547,20 @@ void judge_time(const Sides& sides, const GateContext& context, ComparedCase& in
   into.findings.push_back({grade, message, "time_us", was, is, change});
 }
 
-/// A launch that is another is decided by what it asks for, untested. Whether it was worth it, its time tells.
-void tell_time(const Sides& sides, ComparedCase& into) {
+/// A launch that is another is decided by what it asks for, untested. What became of its occupancy and whether it was worth it is
+/// told.
+void tell_measured(const Sides& sides, ComparedCase& into) {
   const Row& first = sides.baseline.front()->row;
   const Row& second = sides.candidate.front()->row;
+  const auto achieved = [](const Row& row) { return row.achieved_pct; };
+  const Real reached = median_of(sides.baseline, achieved);
+  if (const Real reaches = median_of(sides.candidate, achieved);
+      reached && reaches && first.counters_status == second.counters_status)
+    add_finding(into, Grade::note, "achieved_pct",
+                fmt::format("{} ({:+.3g} points)",
+                            change_text("achieved_pct", fmt::format("{:.4g}", *reached),
+                                        fmt::format("{:.4g}", *reaches)),
+                            *reaches - *reached));
   const Quantity& quantity = time_quantity();
   const Real before = median_of(sides.baseline, quantity.value);
   const Real now = median_of(sides.candidate, quantity.value);
@@ -569,7 +579,7 @@ void apply_rules(const Sides& sides, const GateContext& context, ComparedCase& i
   const bool right = right_results(sides, into);
   if (!is_one_launch(sides, context, into)) return;
   const LaunchChange launch_change = compare_launches(sides, context, into);
-  if (launch_change == LaunchChange::other && right) tell_time(sides, into);
+  if (launch_change == LaunchChange::other && right) tell_measured(sides, into);
   if (launch_change == LaunchChange::other || !right) return;
   into.compared = was_never_launched(sides);
   if (into.compared) return;

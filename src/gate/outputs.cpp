@@ -61,8 +61,9 @@ std::string headline(const Comparison& comparison) {
       {comparison.count(Verdict::no_verdict), to_string(Verdict::no_verdict)},
       {comparison.count(Verdict::pass) - not_compared, to_string(Verdict::pass)},
       {not_compared, "not compared"}};
-  std::string text = fmt::format("{}{}: {} cases", to_string(comparison.verdict()),
-                                 comparison.simulated ? " (simulated)" : "", comparison.cases.size());
+  std::string text = fmt::format("{}{}: {} case{}", to_string(comparison.verdict()),
+                                 comparison.simulated ? " (simulated)" : "", comparison.cases.size(),
+                                 comparison.cases.size() == 1 ? "" : "s");
   for (const auto& [count, what] : counts) {
     if (count > 0) text += fmt::format(", {} {}", count, what);
   }

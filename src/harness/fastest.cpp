@@ -37,12 +37,7 @@ void leave_out(PlannedCase& planned, const std::string& why) {
 
 /// What two cases have alike that differ in their register cap alone.
 std::string without_registers(const PlannedCase& planned) {
-  std::string text;
-  for (const auto& [key, value] : planned.known.identity.parameters) {
-    if (key != "register_cap" && key != "registers" && key != "min_blocks")
-      text += fmt::format("{}={};", key, value);
-  }
-  return text;
+  return pairs_text(split_build(planned.known.identity.parameters).second);
 }
 
 void leave_out_same_code(std::vector<PlannedCase>& cases) {

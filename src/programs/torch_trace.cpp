@@ -333,7 +333,7 @@ void report_busy(const std::map<int, BusyTime>& busy, std::ostream& err) {
     fmt::print(err, "GPU {}: {:.3g} ms from the first kernel to the end of the last: {:.0f} % with a kernel",
                device, time.all_us / 1000, 100 * time.kernels_us / time.all_us);
     if (copies >= 0.005) fmt::print(err, ", {:.0f} % with copies alone", 100 * copies);
-    if (idle >= 0.005) fmt::print(err, ", {:.0f} % with neither", 100 * idle);
+    if (idle >= 0.005) fmt::print(err, ", {:.0f} % without a kernel or a copy", 100 * idle);
     if (time.overlapping_us > kOftenAtOnce * time.kernels_us)
       fmt::print(err, "; several kernels ran at once for {:.0f} %", 100 * time.overlapping_us / time.all_us);
     if (copies + idle >= kMostlyIdle)

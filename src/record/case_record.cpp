@@ -420,6 +420,16 @@ Pairs parse_pairs(std::string_view text, std::string_view column) {
   return pairs;
 }
 
+std::pair<Pairs, Pairs> split_build(const Pairs& parameters) {
+  std::pair<Pairs, Pairs> both;
+  for (const auto& pair : parameters) {
+    const bool of_build =
+        pair.first == "register_cap" || pair.first == "registers" || pair.first == "min_blocks";
+    (of_build ? both.first : both.second).push_back(pair);
+  }
+  return both;
+}
+
 std::string to_string(const GpuState& state) {
   const auto text = [](const auto& value) { return value ? fmt::format("{}", *value) : ""; };
   const Condition& condition = state.condition;

@@ -43,6 +43,9 @@ Pairs known_pairs(Pairs pairs);
 /// @param column  for the message @throws InputError where a part has no '='
 Pairs parse_pairs(std::string_view text, std::string_view column);
 
+/// Parameters of a sweep that say how its kernel was compiled, and those that do not.
+std::pair<Pairs, Pairs> split_build(const Pairs& parameters);
+
 /// The GPU when the times had been taken.
 struct Condition {
   Integer memory_clock_mhz;

@@ -286,6 +286,8 @@ TEST(DeviceCode, NoAnswerNamesABlockSizeBeyondTheLaunchBounds) {
   };
   EXPECT_EQ(best_of(find("plain(float*)", "sm_90")), "1024");
   EXPECT_EQ(best_of(kernel), "256");
+  EXPECT_THAT(answer_binary({&kernel, 1}, {}, AnswerFormat::table),
+              testing::ContainsRegex("at 1024 +at bounds\n.* 256: 100\n"));
   EXPECT_THAT(report(224), testing::AllOf(HasSubstr("highest by block size 100 % with 256 threads"),
                                           HasSubstr("256 threads per block instead of 224")));
   kernel.required_block_threads = 224;

@@ -207,7 +207,7 @@ TEST(Options, ThatAreNumbersAreDecimalWholeInRangeAndNeverEmpty) {
             "--time-us --sm-cycles-active-avg --clock-mhz"},
            {"explain --cc 9.0",
             "--block-size --registers --grid --carveout --cluster --barriers --sm-count --top",
-            "--achieved --time-us --sm-cycles-active-avg --resident-blocks"},
+            "--achieved --time-us"},
            {"gate --pair a b", "--pairs", ""},
            {"trace --import x.json", "--top", "--clock-mhz"},
            {"trace", "--after", ""},

@@ -154,8 +154,8 @@ TEST(ExplainNumbers, ShortBlocksAreNotCalledUneven) {
   // As `overhead` with blocks of no work was recorded on an H100: a block about every cycle.
   const std::string launch =
       "explain --gpu h100-sxm5-80gb --block-size 64 --grid 409600 --registers 8 --achieved 25.6 "
-      "--resident-blocks 7.693";
-  for (const char* known : {" --sm-cycles-active-avg 488208", " --time-us 248.352"})
+      "--counter resident_blocks=7.693";
+  for (const char* known : {" --counter sm_cycles_active_avg=488208", " --time-us 248.352"})
     EXPECT_THAT(printed(launch + known),
                 HasSubstr("74 points: blocks end about as fast as they can be given out"));
   EXPECT_THAT(printed(launch), testing::AllOf(HasSubstr("blocks are uneven, or so short"),
@@ -166,7 +166,8 @@ TEST(ExplainNumbers, ShortBlocksAreNotCalledUneven) {
 TEST(ExplainNumbers, WithoutResidentBlocksTheDispatcherIsNotBlamedForAll) {
   // Giving blocks out takes 59 % of the time, and equal blocks lose 9 points by it, as `predict` says: of what else is lost nothing tells.
   const std::string out = printed(
-      "explain --gpu h200 --block-size 128 --grid 40000 --registers 32 --achieved 20 --sm-cycles-active-avg "
+      "explain --gpu h200 --block-size 128 --grid 40000 --registers 32 --achieved 20 --counter "
+      "sm_cycles_active_avg="
       "79000");
   EXPECT_THAT(
       out, testing::AllOf(testing::ContainsRegex("\n    (9|10) points: giving blocks out takes about 59 %"),
@@ -178,7 +179,7 @@ TEST(ExplainNumbers, SmsThatWereIdleAreToldByActiveCyclesAndTheTime) {
   // Two whole waves of equal blocks: 0.4 of 2.21 million cycles, worked out by hand.
   const std::string idle =
       "explain --gpu h200 --block-size 1024 --grid 264 --registers 20 --achieved 99.6 "
-      "--sm-cycles-active-avg 400000 --time-us 1118.112";
+      "--counter sm_cycles_active_avg=400000 --time-us 1118.112";
   for (const char* clock : {" --clock-mhz 1976.9", ""})
     EXPECT_THAT(printed(idle + clock),
                 testing::AllOf(HasSubstr("over elapsed cycles occupancy is 18 %"),
@@ -187,26 +188,27 @@ TEST(ExplainNumbers, SmsThatWereIdleAreToldByActiveCyclesAndTheTime) {
   // A clock that was not given may have been lower: no more than half of a time is said to be idle by it.
   const std::string busy =
       "explain --gpu h200 --block-size 1024 --grid 264 --registers 20 --achieved 99.6 "
-      "--sm-cycles-active-avg 1300000 --time-us 1118.112";
+      "--counter sm_cycles_active_avg=1300000 --time-us 1118.112";
   EXPECT_THAT(printed(busy), Not(HasSubstr("idle_sms")));
   EXPECT_THAT(printed(busy + " --clock-mhz 1976.9"), HasSubstr("idle_sms"));
   // Of equal blocks, as an H200 recorded them (placement, 1.50 waves): some 2 of the 104 us are no SM's.
   const std::string equal = printed(
-      "explain --gpu h200 --block-size 512 --registers 20 --grid 792 --achieved 87.226 --resident-blocks "
-      "3.4926 "
-      "--sm-cycles-active-avg 172611.36 --time-us 103.744 --clock-mhz 1972.58");
+      "explain --gpu h200 --block-size 512 --registers 20 --grid 792 --achieved 87.226 --counter "
+      "resident_blocks=3.4926 "
+      "--counter sm_cycles_active_avg=172611.36 --time-us 103.744 --clock-mhz 1972.58");
   EXPECT_THAT(equal, testing::AllOf(Not(HasSubstr("not equal")),
                                     HasSubstr("over elapsed cycles occupancy is 73.6 %")));
   // As it was recorded on an H200 (imbalance_between_blocks, lognormal_1, 16 waves): 65.9 % over elapsed cycles.
   EXPECT_THAT(printed("explain --gpu h200 --block-size 256 --grid 16896 --registers 20 --achieved 90.8882 "
-                      "--sm-cycles-active-avg 880373.9 --time-us 616.736 --clock-mhz 1975.5"),
+                      "--counter sm_cycles_active_avg=880373.9 --time-us 616.736 --clock-mhz 1975.5"),
               HasSubstr("over elapsed cycles occupancy is 65.7 %"));
 }
 
 TEST(ExplainNumbers, ATailCostsNoMoreThanActiveCyclesAndTheTimeLeaveEmpty) {
   const std::string out = printed(
-      "explain --gpu l40s --block-size 256 --grid 900 --registers 40 --achieved 90 --resident-blocks 5.5 "
-      "--sm-cycles-active-avg 230900 --time-us 110 --clock-mhz 2100");
+      "explain --gpu l40s --block-size 256 --grid 900 --registers 40 --achieved 90 --counter "
+      "resident_blocks=5.5 "
+      "--counter sm_cycles_active_avg=230900 --time-us 110 --clock-mhz 2100");
   EXPECT_THAT(out, testing::AllOf(HasSubstr("blocks are not equal: that would cost 47 points over elapsed "
                                             "cycles, of which 10 are missing"),
                                   Not(HasSubstr("0.0519"))));
@@ -216,8 +218,8 @@ TEST(ExplainNumbers, UnevenBlocksAreBoundedByTheTimeInWhichOtherSmsHaveNone) {
   // As `predict` has lognormal:80000:1.2:seed=7 on an H200: 34 % of the time an SM is active, mean, and 87.5 % of theory is reached then.
   const std::string launch =
       "explain --gpu h200 --block-size 256 --grid 2112 --registers 20 --achieved 87.5114 "
-      "--resident-blocks 7.0019";
-  const std::string cycles = " --sm-cycles-active-avg 1236203.5";
+      "--counter resident_blocks=7.0019";
+  const std::string cycles = " --counter sm_cycles_active_avg=1236203.5";
   const std::string timed = launch + cycles + " --time-us 1825.504";
   EXPECT_THAT(printed(timed), testing::AllOf(HasSubstr("At most 1.28 of 1.83 ms"),
                                              HasSubstr("At 1980 MHz SMs had blocks for 34 % of the time")));
@@ -233,7 +235,7 @@ TEST(ExplainNumbers, ShortBlocksAreCalledUnevenWhereTheTimeIsFarLongerThanTheMea
   // `predict` of lognormal:1600:1.6:seed=3 has these: 47 points uneven_blocks, 7 overhead; 237,600 cycles are 120 us.
   const std::string launch =
       "explain --gpu h100-sxm5-80gb --block-size 128 --grid 40000 --registers 32 --achieved 45.6 "
-      "--resident-blocks 7.3 --sm-cycles-active-avg 74000";
+      "--counter resident_blocks=7.3 --counter sm_cycles_active_avg=74000";
   const std::string said = printed(launch + " --time-us 120");
   EXPECT_LT(said.find("[uneven_blocks, inferred]"), said.find("[overhead, inferred]")) << said;
   EXPECT_THAT(said, HasSubstr("44 points: blocks are uneven"));
@@ -244,7 +246,7 @@ TEST(ExplainNumbers, ShortBlocksAreCalledUnevenWhereTheTimeIsFarLongerThanTheMea
   EXPECT_THAT(printed(launch), testing::Not(HasSubstr("pace of an H100")));
   EXPECT_THAT(
       printed("explain --gpu a100-sxm4-80gb --block-size 128 --grid 40000 --registers 32 --achieved 45.6 "
-              "--resident-blocks 7.3 --sm-cycles-active-avg 54000"),
+              "--counter resident_blocks=7.3 --counter sm_cycles_active_avg=54000"),
       HasSubstr("of the time at the pace of an H100"));
 }
 
@@ -294,7 +296,7 @@ TEST(ExplainNumbers, TakeNothingAsMeasuredThatUnevenBlocksAndTheLastWaveMayShare
           nlohmann::json::parse(
               printed(fmt::format(
                   "explain --gpu {} --block-size {} --grid {} --registers {} --achieved {} --time-us {} "
-                  "--resident-blocks {} --sm-cycles-active-avg {} --format json",
+                  "--counter resident_blocks={} --counter sm_cycles_active_avg={} --format json",
                   gpu, *row.block_threads, *row.grid_blocks, *row.registers_per_thread, *row.achieved_pct,
                   *row.time_us, *row.resident_blocks, *row.sm_cycles_active_avg)))
               .at("findings");
@@ -377,8 +379,8 @@ TEST(ExplainNumbers, SayBetweenWhatTheLossOfALastWaveOfEqualBlocksLiesAndNoMoreT
     ASSERT_NE(tail, findings.end());
     EXPECT_THAT(tail->at("sentence").get<std::string>(),
                 HasSubstr(fmt::format(
-                    "costs 34 points over elapsed cycles, and the counter, which leaves out SMs without a "
-                    "block of it, {} to {} in nine of ten launches",
+                    "costs 34 points over elapsed cycles; the counter, which leaves out SMs without a block, "
+                    "shows {} to {} in nine of ten launches",
                     range("predicted_high_pct"), range("predicted_low_pct"))));
     EXPECT_NEAR(tail->at("time_saved_at_most_pct").get<double>(), 100 * (1 - 1400.0 / 2112), 0.1);
   }
@@ -461,10 +463,24 @@ TEST_F(Explain, SaysWhichSavingsOfACaseAreNotToBeAdded) {
                                           HasSubstr("Time saved, not to be added: At most 0.1")));
 }
 
+/// A recorded row and its numbers give the same words; the clock is told in Hz by ncu, in MHz by a column.
+TEST(ExplainNumbers, CountersBesideOccupancyCountAsThoseOfARow) {
+  const std::string launch =
+      "explain --gpu h200 --block-size 256 --grid 1056 --registers 40 --achieved 74 --time-us 90";
+  EXPECT_THAT(printed(launch), Not(HasSubstr("dram_busy_pct")));
+  const std::string metric = "dram__throughput.avg.pct_of_peak_sustained_elapsed=93";
+  for (const std::string& busy : {std::string("dram_busy_pct=93"), metric})
+    EXPECT_THAT(printed(launch + " --counter issue_active_pct=20," + busy),
+                HasSubstr("At most 0.0063 of 0.09 ms per launch, since dram_busy_pct is 93 %"));
+  const auto row = nlohmann::json::parse(
+      printed(launch + " --counter sm__cycles_elapsed.avg.per_second=1.755e9 --format json"));
+  EXPECT_EQ(row.at("sm_clock_mhz"), 1755);
+}
+
 TEST(ExplainNumbers, AsJsonHaveTheColumnsThatAreKnownAndFindings) {
   const Outcome outcome = run_command(
       "explain --cc 9.0 --sm-count 132 --block-size 256 --grid 792 --registers 32 --achieved 75 "
-      "--resident-blocks 6 --format json");
+      "--counter resident_blocks=6 --format json");
   const auto row = nlohmann::json::parse(outcome.out);
   EXPECT_EQ(row.at("findings").at(0).at("cause"), "small_grid");
   EXPECT_FALSE(row.contains("time_us"));
@@ -475,7 +491,11 @@ TEST(ExplainNumbers, RefuseWhatIsMissingOrCannotBeWithTheOptionTheValueAndTheRan
     return refusal("explain --cc 9.0 --sm-count 132 --block-size 256 --grid 792 --registers 32 " + more);
   };
   EXPECT_THAT(refused("--achieved 101"), HasSubstr("--achieved = '101' is not a number from 0 to 100"));
-  EXPECT_THAT(refused("--resident-blocks 33"), HasSubstr("more than the 32 blocks"));
+  EXPECT_THAT(refused("--counter resident_blocks=33"), HasSubstr("more than the 32 blocks"));
+  EXPECT_THAT(refused("--counter resident_blocks"),
+              HasSubstr("--counter resident_blocks = '' is not a number"));
+  EXPECT_THAT(refused("--counter issue=4"), HasSubstr("'issue' is no counter; `occbench columns` lists"));
+  EXPECT_THAT(refused("--counter issue_active_pct=101"), HasSubstr("issue_active_pct = 101"));
   EXPECT_THAT(refused("--time-us 0"), HasSubstr("--time-us = '0' is not a number from"));
   EXPECT_THAT(refused("--dynamic-smem 300K"), HasSubstr("cannot be launched"));
   EXPECT_THAT(refused("--format csv"), HasSubstr("--format csv is for rows"));

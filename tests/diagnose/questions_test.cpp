@@ -240,6 +240,24 @@ TEST(ByNumbers, MoreResidentBlocksThanAnSmGetsOfTheGridAreOfAnotherLaunch) {
               HasSubstr("gets 3 blocks of the grid at most, so 6 resident blocks"));
 }
 
+TEST(ByNumbers, BlocksWhoseWarpsHaveEndedStillTakeTheirSharedMemory) {
+  // 50 KB + 1 KB of 228: four blocks, of 8 by registers.
+  LaunchFacts facts =
+      by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 5280, .dynamic_shared_bytes = 50 * 1024},
+                 {.registers_per_thread = 32}, 40);
+  facts.readings.counters.resident_blocks = 4.02;
+  EXPECT_EQ(find(diagnose(facts), Cause::another_launch), nullptr);
+  facts.readings.counters.resident_blocks = 5.2;
+  EXPECT_THAT(
+      the(diagnose(facts), Cause::another_launch).sentence,
+      HasSubstr("an SM can hold 4 blocks at once, however soon their warps end, so 5.2 resident blocks"));
+  EXPECT_EQ(find(diagnose(facts), Cause::uneven_warps), nullptr);
+  // With 64 registers four fit, too, and each warp gives its own back.
+  facts.launch->dynamic_shared_bytes = 0;
+  facts.compiled->usage.registers_per_thread = 64;
+  EXPECT_EQ(find(diagnose(facts), Cause::another_launch), nullptr);
+}
+
 TEST(ByNumbers, MoreActiveCyclesThanTheTimeHasRoomForAreOfAnotherLaunch) {
   LaunchFacts facts =
       by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 2112}, {.registers_per_thread = 32}, 90);
@@ -248,7 +266,14 @@ TEST(ByNumbers, MoreActiveCyclesThanTheTimeHasRoomForAreOfAnotherLaunch) {
   EXPECT_EQ(find(diagnose(facts), Cause::another_launch), nullptr);
   facts.readings.counters.sm_cycles_active_avg = 201'000;
   EXPECT_THAT(the(diagnose(facts), Cause::another_launch).sentence,
-              HasSubstr("room for 100,000 cycles at the boost clock, so 201,000 active cycles"));
+              HasSubstr("room for 100,000 cycles at the highest clock, so 201,000 active cycles"));
+  // The clock of that very time leaves less room for doubt.
+  facts.clock_is_given = true;
+  facts.readings.counters.sm_cycles_active_avg = 109'000;
+  EXPECT_EQ(find(diagnose(facts), Cause::another_launch), nullptr);
+  facts.readings.counters.sm_cycles_active_avg = 111'000;
+  EXPECT_THAT(the(diagnose(facts), Cause::another_launch).sentence,
+              HasSubstr("room for 100,000 cycles at the clock that was given"));
 }
 
 TEST(ByNumbers, BesideAnotherLaunchNothingIsMeasuredAndNoTimeIsKnown) {
@@ -364,7 +389,7 @@ TEST(ByNumbers, FourAndALargeFractionOfAWaveLoseThreePointsAndTheRestIsSomething
   EXPECT_EQ(rest.sentence, "16 points: no cause has evidence for them.");
   EXPECT_THAT(rest.remedy,
               AllOf(HasSubstr("`ncu --metrics sm__ctas_active.avg.per_cycle_active,sm__cycles_active.avg"),
-                    HasSubstr("--resident-blocks"), HasSubstr("blocks are short")));
+                    HasSubstr("--counter resident_blocks=N"), HasSubstr("blocks are short")));
   EXPECT_FALSE(rest.time);
 
   // Resident blocks settle it: all four are there, so warps of them are not.
@@ -539,7 +564,7 @@ TEST(TimeSaved, OfSpillsIsNoneWhereBuildsOfMoreRegistersAreNoFaster) {
   facts.readings.counters.local_sectors = 1e9;
   facts.times.time_us = 776;
   facts.others.roomier =
-      OtherBuild{.variant = "cap_255", .registers_per_thread = 155, .least_registers = 144, .time_us = 1277};
+      OtherBuild{.build = "cap_255", .registers_per_thread = 155, .least_registers = 144, .time_us = 1277};
   EXPECT_EQ(saved_by(facts, Cause::spills).sentence,
             "None found: 1.28 instead of 0.776 ms per launch were measured with 155 registers (cap_255).");
   EXPECT_EQ(saved_by(facts, Cause::spills).share, 0);
@@ -865,7 +890,7 @@ TEST(TimeSaved, OfRegistersIsWhatABuildOfFewerWasMeasuredToSave) {
                                  {.registers_per_thread = 155}, 18);
   facts.times.time_us = 835;
   facts.others.faster =
-      OtherBuild{.variant = "cap_128", .registers_per_thread = 128, .achieved_pct = 24, .time_us = 748};
+      OtherBuild{.build = "cap_128", .registers_per_thread = 128, .achieved_pct = 24, .time_us = 748};
   EXPECT_EQ(saved_by(facts, Cause::register_limit).sentence,
             "0.748 instead of 0.835 ms per launch were measured with cap_128.");
   facts.others.faster->registers_per_thread = 168;
