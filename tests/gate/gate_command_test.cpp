@@ -4,8 +4,6 @@
 #include <sstream>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <utility>
 #include <vector>
 #include <zlib.h>
@@ -19,6 +17,7 @@
 #include "files/input.hpp"
 #include "files/output.hpp"
 #include "gate/outputs.hpp"
+#include "in_a_child.hpp"
 #include "made_up_run.hpp"
 
 namespace occbench {
@@ -237,21 +236,17 @@ TEST_F(GateCommand, AVerdictStandsWhereAnOutputCannotBeWritten) {
   const std::string before = write_run("a", made_up_run());
   const std::string after = write_run("b", with_regressions(4));
   for (const auto& [now, expected] : {std::pair(after, 1), std::pair(before, 64)}) {
-    const pid_t child = ::fork();
-    if (child == 0) {
+    const auto held = [&] {
       const rlimit none{0, 0};
       ::setrlimit(RLIMIT_FSIZE, &none);
       ::signal(SIGXFSZ, SIG_IGN);
-      const bool held =
-          gate({before, now, "--write", "json=" + path("x"), "--write", "junit=" + path("y")}) == expected &&
-          out_.find("Smallest regression") != std::string::npos &&
-          err_.find("cannot write " + path("x")) != std::string::npos &&
-          err_.find("cannot write " + path("y")) != std::string::npos;
-      ::_exit(held ? 0 : 1);
-    }
-    int status = 1;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    EXPECT_EQ(status, 0) << expected;
+      return gate({before, now, "--write", "json=" + path("x"), "--write", "junit=" + path("y")}) ==
+                 expected &&
+             out_.find("Smallest regression") != std::string::npos &&
+             err_.find("cannot write " + path("x")) != std::string::npos &&
+             err_.find("cannot write " + path("y")) != std::string::npos;
+    };
+    EXPECT_TRUE(in_a_child(held)) << expected;
   }
 }
 

@@ -520,6 +520,7 @@ TEST_F(RegionTest, HasCountersOfTheOnlyRegionAlone) {
   only.regions = true;
   only.only = "forward";
   run(only);
+  ASSERT_THAT(rows(), SizeIs(6));
   for (const Row& row : rows())
     EXPECT_EQ(row.achieved_pct.has_value(), row.region == "step/forward" && row.grid_blocks == 66)
         << row.region;
