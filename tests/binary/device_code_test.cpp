@@ -1,6 +1,5 @@
 #include "binary/device_code.hpp"
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>

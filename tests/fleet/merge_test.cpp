@@ -6,7 +6,6 @@
 #include <set>
 #include <string>
 #include <sys/file.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -21,7 +20,6 @@
 #include "files/output.hpp"
 #include "fleet_fixture.hpp"
 #include "message_of.hpp"
-#include "occupancy/input_error.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
 

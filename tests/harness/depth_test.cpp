@@ -3,7 +3,6 @@
 
 #include <fstream>
 #include <map>
-#include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,7 +21,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Pair;
 
 const Kernel kTraceable{"traceable", "its trace agrees", kVariants, prepare_fake, true};
 const Variant kHeavierWhenTraced[] = {{"plain", &kFunction, {}, &kHeavyFunction}};

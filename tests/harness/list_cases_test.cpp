@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,4 @@
 // A sweep as the harness plans and measures it, on a device that is none.
-#include <algorithm>
 #include <cstdlib>
 #include <ctime>
 #include <fstream>
