@@ -1,6 +1,5 @@
 #include "binary/device_code.hpp"
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -32,7 +31,7 @@ using testing::HasSubstr;
 
 const fs::path kRecorded = OCCBENCH_SOURCE_DIR "/tests/binary/cuobjdump";
 
-/// Puts the cuobjdump that repeats what was recorded of data/kernels.cu before all others on PATH.
+/// Puts the cuobjdump that repeats what was recorded of kernels.cu before all others on PATH.
 class RecordedCuobjdump {
  public:
   RecordedCuobjdump() {
@@ -59,7 +58,7 @@ std::string refusal_of(const CodeSelection& selection) {
   return message_of([&] { recorded(selection); });
 }
 
-// The expected figures are what ptxas -v said when data/kernels.cu was compiled.
+// The expected figures are what ptxas -v said when kernels.cu was compiled.
 DeviceKernel find(const std::string& name, const std::string& architecture) {
   for (const DeviceKernel& kernel : recorded()) {
     if (source_name(kernel.symbol) == name && kernel.architecture == architecture) return kernel;
@@ -459,35 +458,6 @@ TEST(DeviceCode, OfAFreshBuildIsWhatTheAssemblerReports) {
     }
   }
 }
-/// Rows of data/registers.cu compiled to so many registers; empty where there is no cuobjdump.
-std::string rows_of_kernel_with(int registers, const fs::path& folder) {
-  const fs::path cubin = folder / fmt::format("registers_{}.cubin", registers);
-  const std::string command =
-      fmt::format("'{}' -arch=sm_90 -cubin -DREGISTERS={} -o '{}' '{}/tests/binary/registers.cu'",
-                  OCCBENCH_NVCC, registers, cubin.string(), OCCBENCH_SOURCE_DIR);
-  EXPECT_EQ(std::system(command.c_str()), 0);
-  const Outcome outcome = run_command({"calc", "--from", cubin.c_str(), "--format", "csv"});
-  if (outcome.err.find("cuobjdump was not found") != std::string::npos) return "";
-  EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
-  const std::string rows = (folder / fmt::format("registers_{}.csv", registers)).string();
-  std::ofstream(rows) << outcome.out;
-  return rows;
-}
-
-TEST(DeviceCode, OfTwoMoreRegistersFailsTheGateAndOfTwoFewerIsANote) {
-  const TemporaryFolder folder;
-  const std::string baseline = rows_of_kernel_with(36, folder.path());
-  if (baseline.empty()) GTEST_SKIP() << "no cuobjdump";
-  const std::string more = rows_of_kernel_with(38, folder.path());
-  const std::string fewer = rows_of_kernel_with(34, folder.path());
-  const Outcome failed = run_command({"gate", baseline.c_str(), more.c_str()});
-  EXPECT_EQ(failed.status, ExitStatus::regression);
-  EXPECT_THAT(failed.out, testing::AllOf(HasSubstr("binary/keeps_values(float*) sm_90"),
-                                         HasSubstr("registers_per_thread 36 -> 38")));
-  EXPECT_THAT(printed({"gate", baseline.c_str(), fewer.c_str()}),
-              HasSubstr("registers_per_thread 36 -> 34: better; record the baseline again"));
-  EXPECT_EQ(run_command({"gate", baseline.c_str(), baseline.c_str()}).status, ExitStatus::done);
-}
 #endif
 
 // cuobjdump asks for the second quote of a name and ends a line at its end.
@@ -517,9 +487,6 @@ TEST(DeviceCode, IsRefusedWhereThereIsNone) {
   EXPECT_THROW(read_device_code("/no/such/file", {}, progress), InputError);
   EXPECT_EQ(run_command("calc --from /no/such/file").status, ExitStatus::usage);
   EXPECT_EQ(run_command("calc --from /no/such/file --registers 3").status, ExitStatus::usage);
-  const std::string source = OCCBENCH_SOURCE_DIR "/kernels/spin.cu";
-  EXPECT_THAT(run_command({"calc", "--from", source.c_str()}).err,
-              ::testing::HasSubstr("nvcc -arch=sm_90 -cubin"));
   // Without cuobjdump this names cuobjdump, with it the lack of device code.
   EXPECT_THROW(read_device_code("/proc/self/exe", {}, progress), InputError);
 }

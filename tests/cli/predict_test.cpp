@@ -366,23 +366,6 @@ TEST(Predict, SaysWhatARemedyOfTheLimitSavesAndWhatToDoAboutTheLargestLoss) {
               AllOf(HasSubstr("32 registers per thread instead of 40"), HasSubstr("Another order saves")));
 }
 
-TEST(Predict, AdvisesGridsOfWholeClusters) {
-  for (const char* cluster : {"8", "16"}) {
-    for (const char* grid : {"1280", "1600", "1616", "2000", "3200"}) {
-      const std::string said = printed(fmt::format(
-          "predict --gpu h100-sxm5-80gb --block-size 256 --registers 40 --dynamic-smem 40K --work "
-          "equal:40000 --format json --cluster {} --grid {}",
-          cluster, grid));
-      const auto answer = nlohmann::json::parse(said);
-      if (answer.contains("advice")) {
-        const auto& advice = answer["advice"];
-        EXPECT_EQ(advice["grid_blocks"].get<int>() % advice["cluster_blocks"].get<int>(), 0)
-            << cluster << " " << grid;
-      }
-    }
-  }
-}
-
 TEST(Predict, AdvisesSmallerClustersThatTakeFewerRounds) {
   const std::string launch =
       "predict --gpu h200 --block-size 384 --registers 80 --grid 240 --work equal:50000 ";

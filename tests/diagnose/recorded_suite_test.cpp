@@ -405,16 +405,6 @@ TEST(RecordedSuite, ALimitOfTheoryPromisesNoTimeWhereWarpsWaitForAnAddress) {
   }
 }
 
-TEST(RecordedSuite, BothMeasuredPartsAddUpToTheLoss) {
-  for (const std::string& run : kRuns) {
-    for (const Told& each : told(run)) {
-      const std::optional<MeasuredParts> parts = parts_of(each.record);
-      if (!parts) continue;
-      EXPECT_NEAR(parts->blocks + parts->warps, each.lost_points(), 0.001) << full_name(each.record.identity);
-    }
-  }
-}
-
 TEST(RecordedSuite, LittleIsUnexplained) {
   for (const std::string& run : kRuns) {
     int counted = 0;

@@ -21,6 +21,7 @@
 #include "files/descriptor.hpp"
 #include "files/input.hpp"
 #include "files/lock.hpp"
+#include "in_a_child.hpp"
 #include "message_of.hpp"
 
 namespace occbench {
@@ -202,15 +203,11 @@ TEST_F(WritingAFile, OfTwoProcessesEachWritesAWholeFile) {
     output.keep();
   };
   for (int round = 0; round < 10; ++round) {
-    const pid_t child = ::fork();
-    if (child == 0) {
+    const auto write_b = [&] {
       write('b');
-      ::_exit(0);
-    }
-    write('a');
-    int status = 1;
-    ASSERT_EQ(::waitpid(child, &status, 0), child);
-    ASSERT_EQ(status, 0);
+      return true;
+    };
+    ASSERT_TRUE(in_a_child(write_b, [&] { write('a'); }));
     const std::string text = read_text(file_);
     EXPECT_EQ(text.size(), 3'000'000u);
     EXPECT_EQ(text.find_first_not_of(text[0]), std::string::npos);
@@ -220,17 +217,13 @@ TEST_F(WritingAFile, OfTwoProcessesEachWritesAWholeFile) {
 // A limit on the size of files cuts a write off as a full disk does, and needs no right to mount one.
 TEST_F(WritingAFile, OnAFullDiskTheOldFileStays) {
   put(file_, "old");
-  const pid_t child = ::fork();
-  if (child == 0) {
+  EXPECT_TRUE(in_a_child([&] {
     const rlimit least{8192, 8192};
     ::setrlimit(RLIMIT_FSIZE, &least);
     ::signal(SIGXFSZ, SIG_IGN);
-    const std::string message = message_of([&] { replace_text(file_, std::string(100'000, 'x')); });
-    ::_exit(message.find("File too large") == std::string::npos ? 1 : 0);
-  }
-  int status = 1;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
+    return message_of([&] { replace_text(file_, std::string(100'000, 'x')); }).find("File too large") !=
+           std::string::npos;
+  }));
   EXPECT_EQ(read_text(file_), "old");
   EXPECT_EQ(names().size(), 1u) << "no temporary file is left";
 }

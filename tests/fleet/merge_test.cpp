@@ -3,11 +3,9 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <set>
 #include <string>
 #include <sys/file.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -22,7 +20,6 @@
 #include "files/output.hpp"
 #include "fleet_fixture.hpp"
 #include "message_of.hpp"
-#include "occupancy/input_error.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
 
@@ -30,7 +27,6 @@ namespace occbench {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -329,30 +325,6 @@ TEST_F(Fleet, IsInLineWhereOneH100IsComparedWithItsOwnRunsBefore) {
         << run << out_;
   }
   EXPECT_EQ(written.size(), 12);
-}
-
-TEST_F(Fleet, NamesTheRunWithAFaultAmongTwelveRunsOfOneH100) {
-  const std::map<std::string, Fault> faults = {{"none", {}},
-                                               {"sm_clock", slow_clock},
-                                               {"bandwidth", slow_memory_of_an_h100},
-                                               {"sm_count", one_sm_less}};
-  const std::map<std::string, std::vector<Row>> runs = packed_runs(kRepeats);
-  for (const auto& [cause, fault] : faults) {
-    std::string all;
-    for (const auto& [run, rows] : runs) {
-      for (Row row : rows) {
-        row.gpu_uuid = run;
-        if (run == "run-07" && fault) fault(row);
-        all += csv_record(row);
-      }
-    }
-    const Causes causes = causes_of({write(cause + ".csv", all)});
-    SCOPED_TRACE(cause + out_.substr(0, 1500));
-    EXPECT_EQ(causes.size(), cause == "none" ? 0 : 1);
-    if (!causes.empty()) {
-      EXPECT_THAT(causes.at("run-07"), Contains(cause));
-    }
-  }
 }
 
 }  // namespace

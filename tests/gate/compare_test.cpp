@@ -128,13 +128,16 @@ TEST(Gate, AnAchievedOccupancyThatItsOwnRowContradictsIsNotExcusedByPlacement) {
 
 TEST(Gate, NoRecordedRowContradictsItself) {
   for (const char* model : {"nvidia-h200", "nvidia-h100-80gb-hbm3"}) {
+    int compared = 0;
     for (const Row& row : read_rows(fmt::format("{}/results/{}/full.csv", OCCBENCH_SOURCE_DIR, model))) {
       if (!row.achieved_elapsed_pct) continue;
+      ++compared;
       EXPECT_NEAR(*row.achieved_pct * *row.sm_cycles_active_avg /
                       (*row.achieved_elapsed_pct * *row.sm_cycles_active_max),
                   1, 0.016)
           << row.case_;
     }
+    EXPECT_GT(compared, 1000) << model;
   }
 }
 
@@ -205,14 +208,6 @@ TEST(Gate, TheSmallestLossOfOccupancyThatItStatesIsTheSmallestItFinds) {
   EXPECT_EQ(verdict_at(1.01), Verdict::regression);
 }
 
-TEST(Gate, ARunPassesAgainstItself) {
-  const Comparison comparison = against_baseline(baseline());
-  EXPECT_EQ(comparison.verdict(), Verdict::pass);
-  EXPECT_EQ(comparison.count(Verdict::pass), 4u);
-  for (const ComparedCase& compared : comparison.cases)
-    EXPECT_TRUE(compared.findings.empty()) << reason(compared);
-}
-
 TEST(Gate, SaysBesideAnotherLaunchHowItsTimeChanged) {
   const Comparison comparison = with_change([](MadeUpRun& run) {
     injected::two_more_registers(run.rows[1]);
@@ -233,16 +228,6 @@ TEST(Gate, NamesRegistersAsTheCauseOfLostTheory) {
   EXPECT_THAT(first_reason(comparison), HasSubstr("theoretical_pct 100 -> 75"));
   EXPECT_THAT(first_reason(comparison), testing::Not(HasSubstr("achieved")))
       << "what follows is no second finding";
-}
-
-TEST(Gate, NamesSharedMemoryAsTheCauseOfLostTheory) {
-  EXPECT_THAT(first_reason(with_change([](MadeUpRun& run) { injected::a_kilobyte_more(run.rows[0]); })),
-              StartsWith("dynamic_shared_bytes 32768 -> 33792; "));
-}
-
-TEST(Gate, NamesTheBlockSizeAsTheCauseOfLostTheory) {
-  EXPECT_THAT(first_reason(with_change([](MadeUpRun& run) { injected::larger_blocks(run.rows[0]); })),
-              StartsWith("block_threads 512 -> 768; "));
 }
 
 TEST(Gate, FewerRegistersAreANoteAndAskForANewBaseline) {

@@ -111,21 +111,6 @@ inline void two_more_registers(Row& row) {
   row.grid_blocks = 1584;
 }
 
-inline void a_kilobyte_more(Row& row) {
-  row.dynamic_shared_bytes = 33'792;
-  row.blocks_per_sm = 3;
-  row.limiter = "shared_memory";
-  row.theoretical_pct = 75;
-  row.achieved_pct = 74.8;
-}
-
-inline void larger_blocks(Row& row) {
-  row.block_threads = 768;
-  row.blocks_per_sm = 2;
-  row.theoretical_pct = 75;
-  row.achieved_pct = 74.8;
-}
-
 inline void one_slow_warp(Row& row) {
   row.achieved_pct = 53.4;
   row.achieved_elapsed_pct = 53.0;

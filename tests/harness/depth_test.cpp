@@ -3,7 +3,6 @@
 
 #include <fstream>
 #include <map>
-#include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,7 +21,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Pair;
 
 const Kernel kTraceable{"traceable", "its trace agrees", kVariants, prepare_fake, true};
 const Variant kHeavierWhenTraced[] = {{"plain", &kFunction, {}, &kHeavyFunction}};
@@ -189,20 +187,13 @@ TEST_F(Depth, ATraceThatFailsCostsItsFileAndNothingElse) {
 }
 
 TEST_F(Depth, TraceAndCounterOfTheSameLaunchesAreKeptWithTheFilesPerSm) {
-  const auto samples = [&](std::string_view quantity) {
-    std::vector<double> values;
-    for (const Sample& sample : read_samples(samples_path(csv()))) {
-      if (sample.quantity == quantity) values.push_back(sample.value);
-    }
-    return values;
-  };
   run(one_case(kFake), {per_sm_flag()});
   EXPECT_EQ(instruments_.traced, 5) << "four for the file, and one of them counted";
-  EXPECT_THAT(samples("same_launch_trace_pct"), ElementsAre(100.0 / 64));
-  EXPECT_THAT(samples("same_launch_counter_pct"), ElementsAre(50, 51, 52));
+  EXPECT_THAT(samples_of("same_launch_trace_pct"), ElementsAre(100.0 / 64));
+  EXPECT_THAT(samples_of("same_launch_counter_pct"), ElementsAre(50, 51, 52));
   instruments_.status = CountersStatus::denied;
   run(one_case(kFake), {per_sm_flag()});
-  EXPECT_THAT(samples("same_launch_trace_pct"), IsEmpty());
+  EXPECT_THAT(samples_of("same_launch_trace_pct"), IsEmpty());
 }
 
 TEST_F(Depth, AchievedComesFromTheTraceWhereCountersAreClosedAndTheTraceAgrees) {
@@ -248,11 +239,7 @@ TEST_F(Depth, MetricsAskedForByNameAreColumnsAndSamples) {
   EXPECT_EQ(row.extra[0].first, metric);
   EXPECT_DOUBLE_EQ(std::stod(row.extra[0].second), 500'000'000'001.5);
   EXPECT_EQ(row.extra[1].second, "51");
-  std::vector<double> samples;
-  for (const Sample& sample : read_samples(samples_path(csv()))) {
-    if (sample.quantity == metric) samples.push_back(sample.value);
-  }
-  EXPECT_THAT(samples, ElementsAre(1'000'000'000'000, 3));
+  EXPECT_THAT(samples_of(metric), ElementsAre(1'000'000'000'000, 3));
 }
 
 TEST_F(Depth, ARunWithMetricsIsResumedWithThem) {
@@ -503,10 +490,9 @@ TEST_F(WholeRow, OfWhatTheRuntimeLaunchesItself) {
 }
 
 TEST_F(WholeRow, OfACaseWhoseTraceStandsInForTheCounter) {
-  static const Kernel traceable{"traceable", "its trace agrees", kVariants, prepare_fake, true};
   instruments_.status = CountersStatus::busy;
   instruments_.event_reasons = {0, 0x4};
-  run(one_case(traceable,
+  run(one_case(kTraceable,
                [](Case& chosen) {
                  chosen.work.reset();
                  chosen.trace = true;

@@ -277,6 +277,14 @@ class RunCases : public ::testing::Test {
     return folder_ / "rows.csv";
   }
 
+  std::vector<double> samples_of(std::string_view quantity) const {
+    std::vector<double> values;
+    for (const Sample& sample : read_samples(samples_path(csv()))) {
+      if (sample.quantity == quantity) values.push_back(sample.value);
+    }
+    return values;
+  }
+
   ExitStatus run(const Experiment& of, std::vector<std::string> arguments = {}) {
     arguments.push_back("--occ_csv=" + csv().string());
     const Options options = parse_options(arguments);

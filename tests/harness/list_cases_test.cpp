@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -257,25 +256,32 @@ TEST_F(RunCases, WhyThereIsNoPredictionStandsBesideOtherNotes) {
   EXPECT_THAT(row.note, HasSubstr("1000"));
 }
 
-// The command's runner and a bench binary, each as it is but for the GPU.
-TEST(ThroughThePipe, CasesOfABenchBinaryAreShownAndInTheFileAndTheSecondRunHasNothingToDo) {
-  const TemporaryFolder folder;
-  fs::create_symlink(OCC_BENCH_FAKE, folder.path() / "bench_fake");
-  RunOptions options;
-  options.suite = "smoke";
-  options.benches = folder.path();
-  options.filter = "block_threads=(176|208|240)$";
-  options.resume = true;
-  const fs::path out = folder.path() / "rows.csv";
-  const std::vector<Bench> benches = planned_benches(options);
+/// The command's runner and a bench binary, each as it is but for the GPU.
+class ThroughThePipe : public ::testing::Test {
+ protected:
+  ThroughThePipe() {
+    fs::create_symlink(OCC_BENCH_FAKE, folder_.path() / "bench_fake");
+    options_.suite = "smoke";
+    options_.benches = folder_.path();
+    options_.resume = true;
+  }
+
+  TemporaryFolder folder_;
+  fs::path out_ = folder_.path() / "rows.csv";
+  RunOptions options_;
+};
+
+TEST_F(ThroughThePipe, CasesOfABenchBinaryAreShownAndInTheFileAndTheSecondRunHasNothingToDo) {
+  options_.filter = "block_threads=(176|208|240)$";
+  const std::vector<Bench> benches = planned_benches(options_);
   ASSERT_EQ(benches.size(), 1U);
   ASSERT_EQ(benches[0].cases.size(), 3U);
   EXPECT_EQ(benches[0].cases[0].launch->block_threads, 176);
   const auto run = [&] {
     std::ostringstream shown;
     Console console{shown, shown};
-    EXPECT_EQ(measure_benches(options, benches, out, "", console), ExitStatus::done);
-    EXPECT_EQ(read_rows(out).size(), 3U) << read_text(out.string() + ".log");
+    EXPECT_EQ(measure_benches(options_, benches, out_, "", console), ExitStatus::done);
+    EXPECT_EQ(read_rows(out_).size(), 3U) << read_text(out_.string() + ".log");
     return shown.str();
   };
   const std::string first = run();
@@ -284,24 +290,17 @@ TEST(ThroughThePipe, CasesOfABenchBinaryAreShownAndInTheFileAndTheSecondRunHasNo
 }
 
 /// Launches of the fake kernel all take as long.
-TEST(ThroughThePipe, ARaceEndsWithItsBudgetAndIsResumed) {
-  const TemporaryFolder folder;
-  fs::create_symlink(OCC_BENCH_FAKE, folder.path() / "bench_fake");
-  RunOptions options;
-  options.suite = "smoke";
-  options.benches = folder.path();
-  options.resume = true;
-  options.flags = {"--occ_fastest"};
-  options.budget = std::chrono::seconds(0);
-  const fs::path out = folder.path() / "rows.csv";
-  const std::vector<Bench> benches = planned_benches(options);
+TEST_F(ThroughThePipe, ARaceEndsWithItsBudgetAndIsResumed) {
+  options_.flags = {"--occ_fastest"};
+  options_.budget = std::chrono::seconds(0);
+  const std::vector<Bench> benches = planned_benches(options_);
   std::ostringstream shown;
   Console console{shown, shown};
-  EXPECT_EQ(measure_benches(options, benches, out, "", console), ExitStatus::done);
-  EXPECT_TRUE(read_rows(out).empty());
-  options.budget.reset();
-  EXPECT_EQ(measure_benches(options, benches, out, "", console), ExitStatus::done) << shown.str();
-  const std::vector<Row> rows = read_rows(out);
+  EXPECT_EQ(measure_benches(options_, benches, out_, "", console), ExitStatus::done);
+  EXPECT_TRUE(read_rows(out_).empty());
+  options_.budget.reset();
+  EXPECT_EQ(measure_benches(options_, benches, out_, "", console), ExitStatus::done) << shown.str();
+  const std::vector<Row> rows = read_rows(out_);
   EXPECT_EQ(rows.size(), 20U);
   EXPECT_EQ(std::ranges::count(rows, "ok", &Row::counters_status), 1);  // the fastest
   // As many blocks of more threads do more work here.
@@ -390,10 +389,7 @@ TEST_F(RunCases, LostUpdatesThatACaseIsMadeToShowAreItsResultAndNoFailure) {
   const Row row = read_rows(csv()).at(0);
   EXPECT_EQ(row.check, "lost_updates");
   EXPECT_EQ(row.time_status, "ok");
-  std::vector<double> shares;
-  for (const Sample& sample : read_samples(samples_path(csv()))) {
-    if (sample.quantity == "lost_updates_pct") shares.push_back(sample.value);
-  }
+  const std::vector<double> shares = samples_of("lost_updates_pct");
   ASSERT_GT(shares.size(), 8U);
   EXPECT_EQ(shares[1], 10);
   EXPECT_THAT(row.note,

@@ -106,16 +106,6 @@ TEST_F(KernelsOnGpu, AtomicsOfDeviceAndSystemScopeAddUpBetweenBlocks) {
   }
 }
 
-TEST_F(KernelsOnGpu, TheCheckOfAtomicFormsFindsAddsOfAnotherType) {
-  const Case chosen{.kernel = &kAtomicForms,
-                    .variant = "function_float32_device",
-                    .launch = {.block_threads = kAtomicFormsBlockThreads, .grid_blocks = 8},
-                    .extent = 1};
-  Variant other = kAtomicForms.find(chosen.variant);
-  other.function = kAtomicForms.find("function_uint32_device").function;
-  EXPECT_EQ(check(chosen, other), Check::wrong);
-}
-
 Case data_race_case(RaceForm form, RaceAdders adders, std::int64_t blocks) {
   return {.kernel = &kDataRace,
           .variant = data_race_variant(form, adders),
@@ -146,13 +136,6 @@ TEST_F(KernelsOnGpu, AtomicsLoseNoUpdate) {
     EXPECT_EQ(prepared->check(stream_->get()), Check::ok) << chosen.variant;
     EXPECT_EQ(prepared->lost_updates_pct(stream_->get()), 0) << chosen.variant;
   }
-}
-
-TEST_F(KernelsOnGpu, TheCheckOfAtomicsFindsUpdatesThatAreLost) {
-  const Case chosen = data_race_case(RaceForm::atomic, RaceAdders::thread, 8);
-  Variant other = kDataRace.find(chosen.variant);
-  other.function = kDataRace.find(data_race_variant(RaceForm::plain, RaceAdders::thread)).function;
-  EXPECT_EQ(check(chosen, other), Check::wrong);
 }
 
 Case reduction_case(std::string_view variant, std::int64_t blocks, std::int64_t values) {
@@ -299,16 +282,6 @@ TEST_F(KernelsOnGpu, LiveValuesComputesWhatTheHostDoes) {
   }
 }
 
-TEST_F(KernelsOnGpu, TheCheckOfLiveValuesFindsAnotherKernelsResult) {
-  const Case chosen{.kernel = &kLiveRegisters,
-                    .variant = live_registers_variant(LiveRegistersBody::throughput, 31),
-                    .launch = {.block_threads = 96, .grid_blocks = 7},
-                    .work = live_registers_work(LiveRegistersBody::throughput, 31, 2)};
-  Variant other = kLiveRegisters.find(chosen.variant);
-  other.function = kLiveRegisters.find(live_registers_variant(LiveRegistersBody::throughput, 32)).function;
-  EXPECT_EQ(check(chosen, other), Check::wrong);
-}
-
 TEST_F(KernelsOnGpu, DemandingComputesTheSameHoweverFewRegistersItHas) {
   for (const Variant& variant : kRegisterPressure.variants) {
     const Case chosen{.kernel = &kRegisterPressure,
@@ -331,16 +304,6 @@ TEST_F(KernelsOnGpu, StagedUsesAllOfItsSharedMemory) {
       EXPECT_EQ(check(chosen), Check::ok) << variant.name << " and " << bytes;
     }
   }
-}
-
-TEST_F(KernelsOnGpu, TheCheckOfStagedFindsMemoryThatWasNotThere) {
-  const Case chosen{.kernel = &kSharedStaging,
-                    .variant = shared_staging_variant(8192),
-                    .launch = {.block_threads = 96, .grid_blocks = 9},
-                    .work = Work::equal(2'000)};
-  Variant smaller = kSharedStaging.find(chosen.variant);
-  smaller.function = kSharedStaging.find(shared_staging_variant(4096)).function;
-  EXPECT_EQ(check(chosen, smaller), Check::wrong);
 }
 
 TEST_F(KernelsOnGpu, EveryItemOfTheQueueIsTakenOnceInEveryLaunch) {
@@ -413,14 +376,46 @@ TEST_F(KernelsOnGpu, ReadsReadEveryByteOnceInEveryLaunch) {
   }
 }
 
-TEST_F(KernelsOnGpu, TheCheckOfReadsFindsBytesThatWereNotRead) {
-  const Case chosen{.kernel = &kReads,
-                    .variant = reads_variant(4, 8),
-                    .launch = {.block_threads = 96, .grid_blocks = 50},
-                    .work = reads_work(4, 8, 7)};
-  Variant other = kReads.find(chosen.variant);
-  other.function = kReads.find(reads_variant(4, 4)).function;
-  EXPECT_EQ(check(chosen, other), Check::wrong);
+/// A case, and the variant of its kernel that is launched in its place.
+struct Mistaken {
+  const char* what;
+  Case chosen;
+  std::string_view launched;
+};
+
+TEST_F(KernelsOnGpu, ChecksFindThatAnotherVariantWasLaunched) {
+  const Mistaken all[] = {{"adds of another type",
+                           {.kernel = &kAtomicForms,
+                            .variant = "function_float32_device",
+                            .launch = {.block_threads = kAtomicFormsBlockThreads, .grid_blocks = 8},
+                            .extent = 1},
+                           "function_uint32_device"},
+                          {"updates that are lost", data_race_case(RaceForm::atomic, RaceAdders::thread, 8),
+                           data_race_variant(RaceForm::plain, RaceAdders::thread)},
+                          {"another kernel's result",
+                           {.kernel = &kLiveRegisters,
+                            .variant = live_registers_variant(LiveRegistersBody::throughput, 31),
+                            .launch = {.block_threads = 96, .grid_blocks = 7},
+                            .work = live_registers_work(LiveRegistersBody::throughput, 31, 2)},
+                           live_registers_variant(LiveRegistersBody::throughput, 32)},
+                          {"memory that was not there",
+                           {.kernel = &kSharedStaging,
+                            .variant = shared_staging_variant(8192),
+                            .launch = {.block_threads = 96, .grid_blocks = 9},
+                            .work = Work::equal(2'000)},
+                           shared_staging_variant(4096)},
+                          {"bytes that were not read",
+                           {.kernel = &kReads,
+                            .variant = reads_variant(4, 8),
+                            .launch = {.block_threads = 96, .grid_blocks = 50},
+                            .work = reads_work(4, 8, 7)},
+                           reads_variant(4, 4)}};
+  for (const auto& [what, chosen, launched] : all) {
+    SCOPED_TRACE(what);
+    Variant other = chosen.kernel->find(chosen.variant);
+    other.function = chosen.kernel->find(launched).function;
+    EXPECT_EQ(check(chosen, other), Check::wrong);
+  }
 }
 
 TEST_F(KernelsOnGpu, TheRuntimesCopyIsCheckedAndCountsWhatItReadsAndWrites) {

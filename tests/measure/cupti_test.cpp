@@ -25,12 +25,15 @@
 namespace occbench {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::IsNan;
+using ::testing::Property;
 using ::testing::SizeIs;
+using ::testing::Throws;
 
 std::vector<std::string> chips_from_turing_on() {
   auto params = OCC_CUPTI_PARAMS(CUpti_Profiler_Host_GetSupportedChips_Params);
@@ -220,14 +223,13 @@ TEST_F(Mps, IsWhereItsDaemonHasASocket) {
 TEST_F(Mps, KeepsCountersFromBeingTouched) {
   FakeCupti cupti;
   start();
-  try {
-    Counters counters(Device{}, 1, cupti.interceptor());
-    counters.read({"sm__cycles_active.max"}, [] {});
-    FAIL();
-  } catch (const CountersUnavailable& refused) {
-    EXPECT_EQ(refused.status(), CountersStatus::unsupported);
-    EXPECT_NE(std::string(refused.what()).find("MPS"), std::string::npos);
-  }
+  EXPECT_THAT(
+      [&] {
+        Counters counters(Device{}, 1, cupti.interceptor());
+        counters.read({"sm__cycles_active.max"}, [] {});
+      },
+      Throws<CountersUnavailable>(AllOf(Property(&CountersUnavailable::status, CountersStatus::unsupported),
+                                        Property(&CountersUnavailable::what, HasSubstr("MPS")))));
   EXPECT_TRUE(cupti.calls.empty());
 }
 
@@ -316,32 +318,26 @@ TEST(Counters, WhateverCuptiCallFailsTheReasonIsToldAndNothingElseBreaks) {
 }
 
 TEST(Counters, SayWhetherTheyAreDeniedBusyOrUnsupported) {
-  const std::pair<CUptiResult, CountersStatus> expected[] = {
-      {CUPTI_ERROR_INSUFFICIENT_PRIVILEGES, CountersStatus::denied},
+  struct Refusal {
+    CUptiResult result;
+    CountersStatus status;
+    const char* message = "";
+  };
+  const Refusal expected[] = {
+      {CUPTI_ERROR_INSUFFICIENT_PRIVILEGES, CountersStatus::denied,
+       "CAP_SYS_ADMIN.*NVreg_RestrictProfilingToAdminUsers=0"},
       {CUPTI_ERROR_HARDWARE_BUSY, CountersStatus::busy},
       {CUPTI_ERROR_NOT_SUPPORTED, CountersStatus::unsupported},
       {CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED, CountersStatus::unsupported},
       {CUPTI_ERROR_NOT_INITIALIZED, CountersStatus::failed},
   };
-  for (const auto& [result, status] : expected) {
+  for (const auto& [result, status, message] : expected) {
     FakeCupti cupti{.failing_call = 0, .result = result};
-    try {
-      Counters counters(Device{}, kReadings, cupti.interceptor());
-      FAIL() << "no exception for result " << result;
-    } catch (const CountersUnavailable& unavailable) {
-      EXPECT_EQ(unavailable.status(), status) << result;
-    }
-  }
-}
-
-TEST(Counters, DeniedCountersNameTheRemedy) {
-  FakeCupti cupti{.failing_call = 0, .result = CUPTI_ERROR_INSUFFICIENT_PRIVILEGES};
-  try {
-    Counters counters(Device{}, kReadings, cupti.interceptor());
-    FAIL();
-  } catch (const CountersUnavailable& unavailable) {
-    EXPECT_THAT(unavailable.what(), HasSubstr("CAP_SYS_ADMIN"));
-    EXPECT_THAT(unavailable.what(), HasSubstr("NVreg_RestrictProfilingToAdminUsers=0"));
+    EXPECT_THAT([&] { Counters(Device{}, kReadings, cupti.interceptor()); },
+                Throws<CountersUnavailable>(
+                    AllOf(Property(&CountersUnavailable::status, status),
+                          Property(&CountersUnavailable::what, ::testing::ContainsRegex(message)))))
+        << result;
   }
 }
 

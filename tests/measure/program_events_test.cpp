@@ -338,12 +338,9 @@ TEST(ProgramEvents, AreRefusedWhereTheProgramHasASubscriber) {
   Listener listener;
   Calls calls{
       .names = {}, .failing = "cuptiSubscribe", .result = CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED};
-  try {
-    const ProgramEvents events(listener, true, calls.interceptor());
-    FAIL();
-  } catch (const CountersUnavailable& refused) {
-    EXPECT_EQ(refused.status(), CountersStatus::busy);
-  }
+  EXPECT_THAT([&] { ProgramEvents(listener, true, calls.interceptor()); },
+              ::testing::Throws<CountersUnavailable>(
+                  ::testing::Property(&CountersUnavailable::status, CountersStatus::busy)));
 }
 
 TEST(ProgramEvents, WithoutRecordsSayWhy) {

@@ -386,7 +386,10 @@ TEST(TheoryAdvice, SaysThatNoSmallChangeHelpsAndWhichLargerOneDoes) {
       limits_of({9, 0}),
       {{.block_threads = 1024, .dynamic_shared_bytes = 116 * 1024}, {.registers_per_thread = 64}});
   EXPECT_TRUE(tied.highest.empty());
-  EXPECT_TRUE(tied.pair || tied.beyond);
+  EXPECT_FALSE(tied.beyond);
+  ASSERT_TRUE(tied.pair);
+  EXPECT_EQ(tied.pair->first, (Change{Axis::registers_per_thread, 64, 32}));
+  EXPECT_EQ(tied.pair->second, (Change{Axis::shared_bytes_per_block, 116 * 1024, 113 * 1024}));
   EXPECT_THAT(
       sentences(advise_on_theory(limits_of({9, 0}), {{.block_threads = 512}, {.registers_per_thread = 32}})),
       ElementsAre("Theory cannot rise: 100 %."));

@@ -150,6 +150,7 @@ TEST(Occupancy, RefusesWhatNoLaunchCanAskForAndNamesTheLimit) {
   EXPECT_THAT(with_launch(&Launch::dynamic_shared_bytes, std::int64_t{1} << 40), HasSubstr("2147483647"));
   EXPECT_THAT(with_launch(&Launch::carveout_pct, 101), HasSubstr("carveout_pct = 101"));
   EXPECT_THAT(with_launch(&Launch::carveout_pct, -1), HasSubstr("carveout_pct = -1"));
+  EXPECT_THAT(with_launch(&Launch::cluster_blocks, 0), HasSubstr("cluster_blocks = 0"));
   EXPECT_THAT(with_launch(&Launch::cluster_blocks, 17), HasSubstr("cluster_blocks = 17"));
   EXPECT_THAT(with_usage(&Usage::registers_per_thread, 300), HasSubstr("registers_per_thread = 300"));
   EXPECT_THAT(with_usage(&Usage::static_shared_bytes, -5), HasSubstr("static_shared_bytes = -5"));

@@ -35,6 +35,8 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::Property;
+using ::testing::Throws;
 
 Row row_of(const std::string& name) {
   Row row;
@@ -315,13 +317,10 @@ TEST_F(RunningBenches, AFilterThatMatchesNothingIsWrongUse) {
 TEST_F(RunningBenches, ABinaryThatFindsNoCodeForTheGpuGivesNoVerdictAndItsMessage) {
   std::ofstream(folder_ / "bench_fake") << "#!/bin/bash\necho no code that the GPU can run; exit 2\n";
   fs::permissions(folder_ / "bench_fake", fs::perms::owner_all);
-  try {
-    planned_benches(options_);
-    FAIL();
-  } catch (const CannotList& failure) {
-    EXPECT_EQ(failure.status(), ExitStatus::no_verdict);
-    EXPECT_THAT(failure.what(), HasSubstr("no code that the GPU can run"));
-  }
+  EXPECT_THAT(
+      [&] { planned_benches(options_); },
+      Throws<CannotList>(AllOf(Property(&CannotList::status, ExitStatus::no_verdict),
+                               Property(&CannotList::what, HasSubstr("no code that the GPU can run")))));
 }
 
 TEST_F(RunningBenches, AFolderWithoutBinariesIsWrongUse) {

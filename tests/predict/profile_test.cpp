@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "files/output.hpp"
 #include "occupancy/input_error.hpp"
 #include "predict/calibration.hpp"
 #include "predict/device_profile.hpp"
@@ -162,20 +163,14 @@ const GpuIdentity kH200{"NVIDIA H200", "GPU-1", 6144, {9, 0}, 132};
 
 class ProfileChoice : public testing::Test {
  protected:
-  ProfileChoice() : folder_(fs::path(testing::TempDir()) / ("profiles_" + std::to_string(::getpid()))) {
-    fs::create_directories(folder_);
-  }
-  ~ProfileChoice() override {
-    fs::remove_all(folder_);
-  }
-
   void keep(DeviceProfile profile, const std::string& uuid) const {
     profile.gpu_uuid = uuid;
     profile.name = "kept";
     std::ofstream(profile_file(folder_, uuid)) << to_string(profile);
   }
 
-  fs::path folder_;
+  TemporaryFolder temporary_;
+  fs::path folder_ = temporary_.path();
 };
 
 TEST_F(ProfileChoice, AGpuThatWasCalibratedHasItsOwn) {

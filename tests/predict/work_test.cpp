@@ -173,7 +173,6 @@ TEST(Work, ComplaintsNameThePartAndItsPlace) {
             "character 18:", "write equal:CYCLES[:issue=N][:pipe=N][:bytes=N][:lockstep=N][:poll=N]");
   complains("equal:100:bytes=-1", "character 17:", "bytes");
   complains("equal:100:bytes=1:bytes=2", "character 19:", "bytes is given twice");
-  complains("equal:100:seed=1", "character 11:", "does not belong here");
   complains("equal:100:poll=-1", "character 16:", "poll must be a number from 0");
   complains("equal:100:issue=100:lockstep=-1", "character 30:", "lockstep must be a number from 0");
   complains("equal:100:issue=100:lockstep=long", "character 30:", "'long'");

@@ -26,7 +26,6 @@ namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Cells = std::vector<std::vector<std::string>>;
-using Records = std::vector<std::vector<std::string>>;
 
 std::string refusal(std::string_view text, LastLine last_line = LastLine::complete) {
   return message_of([&] { parse_csv(text, "file.csv", last_line); });
@@ -206,8 +205,8 @@ class StreamingRows : public ::testing::Test {
     return file_;
   }
 
-  static Records records_of(const fs::path& file) {
-    Records records;
+  static Cells records_of(const fs::path& file) {
+    Cells records;
     RowStream stream(file);
     while (stream.next()) records.push_back(stream.cells());
     return records;
@@ -237,7 +236,7 @@ TEST_F(StreamingRows, ReadsAnyTextThatTheReaderOfWholeFilesAccepts) {
   for (int i = 0; i < 4'000; ++i) {
     std::string text = "x,y\n";
     for (auto length = generator() % 14; length > 0; --length) text += letters[generator() % letters.size()];
-    Records expected;
+    Cells expected;
     try {
       expected = parse_csv(text, "text", LastLine::torn).rows;
     } catch (const InputError&) {

@@ -16,6 +16,7 @@
 #include "files/input.hpp"
 #include "files/lock.hpp"
 #include "files/output.hpp"
+#include "in_a_child.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
@@ -52,7 +53,7 @@ std::vector<Sample> samples_of(int number) {
 }
 
 /// What a run does after a stop: the cases that are not there yet.
-void write_rows(RunFile& file, int count) {
+void write_rows(auto&& file, int count) {
   for (auto number = static_cast<int>(file.finished().size()); number < count; ++number) {
     file.append(row_of(number), samples_of(number));
   }
@@ -73,10 +74,7 @@ TEST_F(RunFileTest, WhatWasAppendedIsReadBack) {
 }
 
 TEST_F(RunFileTest, CreatingReplacesAnOlderRunAndItsSamples) {
-  {
-    RunFile file(file_, RunFile::Mode::create);
-    write_rows(file, 3);
-  }
+  write_rows(RunFile(file_, RunFile::Mode::create), 3);
   const RunFile file(file_, RunFile::Mode::create);
   EXPECT_TRUE(file.finished().empty());
   EXPECT_TRUE(read_rows(file_).empty());
@@ -123,12 +121,8 @@ TEST_F(RunFileTest, SamplesThatGzipCompressedAreSetAsideWithTheirRows) {
 
 /// Else a new race would go on from them.
 TEST_F(RunFileTest, LaunchesOfARaceAreSetAsideWithItsRows) {
-  {
-    RunFile rows(file_, RunFile::Mode::create);
-    RunFile launches(race_path(file_), RunFile::Mode::create);
-    write_rows(rows, 1);
-    write_rows(launches, 1);
-  }
+  write_rows(RunFile(file_, RunFile::Mode::create), 1);
+  write_rows(RunFile(race_path(file_), RunFile::Mode::create), 1);
   EXPECT_EQ(set_aside(file_).size(), 4U);
   EXPECT_FALSE(fs::exists(race_path(file_)));
   EXPECT_FALSE(fs::exists(samples_path(race_path(file_))));
@@ -172,10 +166,7 @@ TEST_F(RunFileTest, ColumnsBeyondTheTableAreWrittenByName) {
 
 // A file that stops at any byte is what a machine that lost power may leave.
 TEST_F(RunFileTest, AFileCutAtAnyByteIsCompletedByResumeToTheSameBytes) {
-  {
-    RunFile file(file_, RunFile::Mode::create);
-    write_rows(file, 3);
-  }
+  write_rows(RunFile(file_, RunFile::Mode::create), 3);
   const std::string rows = read_text(file_);
   const std::string samples = read_text(samples_path(file_));
   // Every byte of the rows; of the header, which is one line like them, some.
@@ -193,16 +184,10 @@ TEST_F(RunFileTest, AFileCutAtAnyByteIsCompletedByResumeToTheSameBytes) {
 }
 
 TEST_F(RunFileTest, SamplesCutAtAnyByteAfterTheirLastRowAreCompletedByResume) {
-  {
-    RunFile file(file_, RunFile::Mode::create);
-    write_rows(file, 2);
-  }
+  write_rows(RunFile(file_, RunFile::Mode::create), 2);
   const std::string rows = read_text(file_);
   const std::size_t finished = read_text(samples_path(file_)).size();
-  {
-    RunFile file(file_, RunFile::Mode::resume);
-    write_rows(file, 3);
-  }
+  write_rows(RunFile(file_, RunFile::Mode::resume), 3);
   const std::string all_samples = read_text(samples_path(file_));
   for (std::size_t length = finished; length <= all_samples.size(); ++length) {
     put(file_, rows);
@@ -216,10 +201,7 @@ TEST_F(RunFileTest, SamplesCutAtAnyByteAfterTheirLastRowAreCompletedByResume) {
 
 TEST_F(RunFileTest, AWriterKilledAtRandomTimesLosesNoFinishedRow) {
   constexpr int kRows = 60;
-  {
-    RunFile file(file_, RunFile::Mode::create);
-    write_rows(file, kRows);
-  }
+  write_rows(RunFile(file_, RunFile::Mode::create), kRows);
   const std::string whole = read_text(file_);
   const std::string all_samples = read_text(samples_path(file_));
   std::mt19937 random(1);
@@ -351,18 +333,10 @@ TEST_F(RunFileTest, ALockOutlivesTheFilesOfItsHolderAndServesTheProcessesThatItS
   const FileLock lock(file_);
   static_cast<void>(RunFile(file_, RunFile::Mode::create));
   EXPECT_NE(told_to_a_stranger(file_), "opened");
-  const pid_t child = ::fork();
-  if (child == 0) {
-    try {
-      const RunFile file(file_, RunFile::Mode::resume);
-      ::_exit(0);
-    } catch (const std::exception&) {
-      ::_exit(1);
-    }
-  }
-  int status = 1;
-  ::waitpid(child, &status, 0);
-  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(in_a_child([&] {
+    const RunFile file(file_, RunFile::Mode::resume);
+    return true;
+  }));
   EXPECT_NE(told_to_a_stranger(file_), "opened");
 }
 

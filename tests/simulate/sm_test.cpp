@@ -553,31 +553,29 @@ TEST(SkippedWaves, ChangeNoCounterOfWavesThatRepeat) {
 }
 
 TEST(Topology, AnH200HasSingletonTpcsFirstAndEightGpcs) {
-  const Topology h200({8, 16, 16, 16, 16, 16, 18, 18}, 8);
-  EXPECT_EQ(h200.sm_count(), 132);
-  EXPECT_EQ(h200.gpc_count(), 8);
-  EXPECT_EQ(h200.tpc_count(), 66);
-  EXPECT_EQ(h200.clock_domain_count(), 12);
-  EXPECT_EQ(h200.gpc_of(7), 8) << "of a singleton TPC";
-  EXPECT_EQ(h200.gpc_of(8), 0);
-  EXPECT_EQ(h200.gpc_of(131), 7);
-  EXPECT_EQ(h200.tpc_of(8), 0);
-  EXPECT_EQ(h200.tpc_of(131), 61);
-  EXPECT_EQ(h200.tpc_of(0), 62);
-  EXPECT_EQ(h200.tpc_of(7), 65);
-  EXPECT_EQ(h200.clock_domain_of(8), 0);
-  EXPECT_EQ(h200.clock_domain_of(1), 8);
-  EXPECT_EQ(h200.clock_domain_of(2), 9);
+  EXPECT_EQ(kH200.sm_count(), 132);
+  EXPECT_EQ(kH200.gpc_count(), 8);
+  EXPECT_EQ(kH200.tpc_count(), 66);
+  EXPECT_EQ(kH200.clock_domain_count(), 12);
+  EXPECT_EQ(kH200.gpc_of(7), 8) << "of a singleton TPC";
+  EXPECT_EQ(kH200.gpc_of(8), 0);
+  EXPECT_EQ(kH200.gpc_of(131), 7);
+  EXPECT_EQ(kH200.tpc_of(8), 0);
+  EXPECT_EQ(kH200.tpc_of(131), 61);
+  EXPECT_EQ(kH200.tpc_of(0), 62);
+  EXPECT_EQ(kH200.tpc_of(7), 65);
+  EXPECT_EQ(kH200.clock_domain_of(8), 0);
+  EXPECT_EQ(kH200.clock_domain_of(1), 8);
+  EXPECT_EQ(kH200.clock_domain_of(2), 9);
 }
 
 TEST(Topology, SmsOfATpcAreEachOthersSibling) {
-  const Topology h200({8, 16, 16, 16, 16, 16, 18, 18}, 8);
-  for (int sm = 0; sm < h200.sm_count(); ++sm) {
-    const std::optional<int> sibling = h200.sibling(sm);
+  for (int sm = 0; sm < kH200.sm_count(); ++sm) {
+    const std::optional<int> sibling = kH200.sibling(sm);
     ASSERT_TRUE(sibling) << sm;
-    EXPECT_EQ(h200.sibling(*sibling), sm);
-    EXPECT_EQ(h200.tpc_of(*sibling), h200.tpc_of(sm)) << sm;
-    EXPECT_NE(h200.is_second_of_tpc(sm), h200.is_second_of_tpc(*sibling)) << sm;
+    EXPECT_EQ(kH200.sibling(*sibling), sm);
+    EXPECT_EQ(kH200.tpc_of(*sibling), kH200.tpc_of(sm)) << sm;
+    EXPECT_NE(kH200.is_second_of_tpc(sm), kH200.is_second_of_tpc(*sibling)) << sm;
   }
 }
 

@@ -114,13 +114,12 @@ TEST_F(RecordsTest, OfOtherContextsAreKept) {
 }
 
 TEST_F(RecordsTest, AreNoLongerStoppedOnceTheProgramTakesThem) {
-  tracer = make(9);
-  Program taking{*tracer, gpu};
-  for (int i = 0; i < 3; ++i) taking.launch(66);
+  use(options(9));
+  for (int i = 0; i < 3; ++i) program.launch(66);
   EXPECT_EQ(gpu.recorded_in_range, 0);
-  taking.has_records = false;
-  taking.launch(67);
-  for (int i = 0; i < 3; ++i) taking.launch(66);
+  program.has_records = false;
+  program.launch(67);
+  for (int i = 0; i < 3; ++i) program.launch(66);
   EXPECT_EQ(gpu.count("push"), 2 + 3);
   EXPECT_EQ(gpu.recorded_in_range, 3);
 }
@@ -465,16 +464,6 @@ TEST_F(TracerTest, NamesTheRegionsThatLaunchesWereMadeIn) {
     EXPECT_EQ(row.region, row.grid_blocks == 264 ? "" : "attention+mlp") << row.case_;
 }
 
-TEST_F(TracerTest, NamesThemWhereNothingIsCounted) {
-  tracer = make(0);
-  Program uncounted{*tracer, gpu};
-  const InRegion region("attention");
-  uncounted.launch(66);
-  finish();
-  ASSERT_THAT(rows(), SizeIs(1));
-  EXPECT_EQ(rows()[0].region, "attention");
-}
-
 TEST(Regions, IsInThoseThatItsNamesHaveSideBySide) {
   EXPECT_TRUE(is_in_region("step/forward/attention", "forward"));
   EXPECT_TRUE(is_in_region("step/forward/attention", "step/forward"));
@@ -486,13 +475,12 @@ TEST(Regions, IsInThoseThatItsNamesHaveSideBySide) {
 /// The same kernel, and a graph of another, in two regions and in none.
 struct RegionTest : TracerTest {
   void run(const TracerOptions& options) {
-    tracer = make(options);
-    Program in_regions{*tracer, gpu};
+    use(options);
     driver.graphs[handle(0x50)] = {kernel_node(), kernel_node()};
     tracer->graph_instantiated(handle(0x60), handle(0x50));
     const auto launch = [&](int times) {
-      for (int i = 0; i < times; ++i) in_regions.launch(66);
-      in_regions.launch_graph(handle(0x60));
+      for (int i = 0; i < times; ++i) program.launch(66);
+      program.launch_graph(handle(0x60));
     };
     launch(2);
     {
@@ -532,6 +520,7 @@ TEST_F(RegionTest, HasCountersOfTheOnlyRegionAlone) {
   only.regions = true;
   only.only = "forward";
   run(only);
+  ASSERT_THAT(rows(), SizeIs(6));
   for (const Row& row : rows())
     EXPECT_EQ(row.achieved_pct.has_value(), row.region == "step/forward" && row.grid_blocks == 66)
         << row.region;

@@ -19,7 +19,6 @@ namespace occbench {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -174,8 +173,7 @@ TEST_F(SamplerTest, LeavesAWindowOutWhoseLaunchesMayHaveBeenCaptured) {
 struct CapturingTest : TracerTest {
   /// Until four windows have been open, a program captures a launch of 67 blocks and then launches 66.
   std::vector<Row> rows_where_captures_hold(void* stream) {
-    tracer = make(1, false, 0ms);
-    Program capturing{*tracer, gpu};
+    use(options(1, false, 0ms));
     gpu.read_samples = [] { return samples_of({66, 66, 66}); };
     std::atomic<int> windows{0};
     gpu.while_sampling = [&] {
@@ -186,11 +184,11 @@ struct CapturingTest : TracerTest {
     while (windows < 4 && std::chrono::steady_clock::now() < end) {
       tracer->capture_begins(handle(0x30));
       tracer->capture_has_begun(handle(0x30), true);
-      capturing.stream = stream;
-      capturing.launch(67);
+      program.stream = stream;
+      program.launch(67);
       tracer->capture_has_ended(handle(0x30));
-      capturing.stream = handle(0x40);
-      capturing.launch(66);
+      program.stream = handle(0x40);
+      program.launch(66);
       std::this_thread::sleep_for(50us);
     }
     finish();
@@ -337,7 +335,7 @@ TEST(ThreadsOfTheLibrary, RunWhereAnyThreadMayThoughTheOneThatStartsThemIsBound)
 struct SampledProgramTest : TracerTest {
   SampledProgramTest() {
     driver.now_ns = kBegan;
-    tracer = make(3, true, Patience(0));
+    use(options(3, true, Patience(0)));
   }
   /// Two at a time, for a window opens while a program launches. @returns how many
   int launch_until_sampled(const std::function<void(int)>& launch) {
@@ -353,10 +351,9 @@ struct SampledProgramTest : TracerTest {
 };
 
 TEST_F(SampledProgramTest, HasRowsOfItsSamplesAndNoLaunchIsCountedAlone) {
-  Program sampled{*tracer, gpu};
   gpu.read_samples = [] { return samples_of({66, 67, 66, 67, 66}); };
-  sampled.has_records = false;
-  const int launches = launch_until_sampled([&](int i) { sampled.launch(66 + i % 2); });
+  program.has_records = false;
+  const int launches = launch_until_sampled([&](int i) { program.launch(66 + i % 2); });
   EXPECT_EQ(gpu.count("push"), 0);
   EXPECT_EQ(gpu.count("set_up"), 0);
   EXPECT_FALSE(gpu.keeps_records(handle(0x10)));
@@ -376,14 +373,13 @@ TEST_F(SampledProgramTest, HasRowsOfItsSamplesAndNoLaunchIsCountedAlone) {
 }
 
 TEST_F(SampledProgramTest, HasNoCounterAboveTheory) {
-  Program sampled{*tracer, gpu};
   gpu.read_samples = [] {
     std::vector<SmSample> samples = samples_of({66, 67, 66, 67, 66});
     for (SmSample& sample : samples) sample.warp_cycles = 49 * sample.active_cycles;
     return samples;
   };
-  sampled.has_records = false;
-  launch_until_sampled([&](int i) { sampled.launch(66 + i % 2); });
+  program.has_records = false;
+  launch_until_sampled([&](int i) { program.launch(66 + i % 2); });
   ASSERT_THAT(rows(), SizeIs(2));
   for (const Row& row : rows()) {
     EXPECT_EQ(row.theoretical_pct, 75) << "48 warps";
@@ -396,13 +392,12 @@ TEST_F(SampledProgramTest, HasNoCounterAboveTheory) {
 TEST_F(SampledProgramTest, IsCountedWhereTheGpuCannotBeSampled) {
   gpu.failing_call = "configure";
   gpu.status = CountersStatus::unsupported;
-  Program counted{*tracer, gpu};
-  counted.launch(66);
+  program.launch(66);
   EXPECT_TRUE(wait_for(Patience(10'000), [&] {
-    counted.launch(66);
+    program.launch(66);
     return gpu.count("push") > 0;
   }));
-  for (int i = 0; i < 20; ++i) counted.launch(66);  // records may have come later than counting
+  for (int i = 0; i < 20; ++i) program.launch(66);  // records may have come later than counting
   finish();
   ASSERT_THAT(rows(), SizeIs(1));
   EXPECT_EQ(rows()[0].counters_status, "ok");
@@ -413,10 +408,9 @@ TEST_F(SampledProgramTest, IsCountedWhereTheGpuCannotBeSampled) {
 TEST_F(SampledProgramTest, SaysWhyItsCountersCannotBeRead) {
   gpu.failing_call = "configure";
   gpu.status = CountersStatus::denied;
-  Program denied{*tracer, gpu};
-  for (int i = 0; i < 5; ++i) denied.launch(66);
+  for (int i = 0; i < 5; ++i) program.launch(66);
   EXPECT_TRUE(wait_for(Patience(10'000), [&] { return has_said.load(); }));
-  for (int i = 0; i < 5; ++i) denied.launch(66);
+  for (int i = 0; i < 5; ++i) program.launch(66);
   finish();
   EXPECT_THAT(said, ElementsAre(HasSubstr("configure failed")));
   EXPECT_EQ(gpu.count("push"), 0);
@@ -432,10 +426,9 @@ TEST_F(SampledProgramTest, HasTheKernelsOfItsGraphs) {
   other.launch.grid = {7, 1, 1};
   driver.graphs[handle(0x50)] = {one, other, one};
   tracer->graph_instantiated(handle(0x60), handle(0x50));
-  Program graphs{*tracer, gpu};
   gpu.read_samples = [] { return samples_of({1001, 7, 1001, 1001, 7, 1001}); };
-  graphs.has_records = false;
-  const int launches = launch_until_sampled([&](int) { graphs.launch_graph(handle(0x60)); });
+  program.has_records = false;
+  const int launches = launch_until_sampled([&](int) { program.launch_graph(handle(0x60)); });
   ASSERT_THAT(rows(), SizeIs(2));
   for (const Row& row : rows()) {
     EXPECT_EQ(row.launches, row.grid_blocks == 7 ? launches : 2 * launches);
@@ -511,25 +504,24 @@ struct CountedFirstTest : SampledProgramTest {
   CountedFirstTest() {
     gpu.read_samples = [] { return samples_of({66, 67, 66, 67, 66}); };
     gpu.read_alone = [this] { return samples_alone(blocks_alone); };
-    tracer = make(1, true, Patience(50));
+    use(options(1, true, Patience(50)));
   }
   double blocks_alone = 66;
 };
 
 TEST_F(CountedFirstTest, ThenHasSamplesOfWhatWasNotCounted) {
-  Program counted{*tracer, gpu};
   EXPECT_TRUE(wait_for(Patience(10'000), [&] {
-    counted.launch(66);
+    program.launch(66);
     return gpu.count("start alone") > 0;
   }));
   EXPECT_EQ(gpu.count("configure"), 0);
-  counted.has_records = false;
+  program.has_records = false;
   const std::size_t pushed = gpu.count("start alone");
   launch_until_sampled([&](int i) {
     if (gpu.count("configure") > 0)
-      counted.launch(66 + i % 2);
+      program.launch(66 + i % 2);
     else
-      counted.launch(66);
+      program.launch(66);
   });
   EXPECT_LE(gpu.count("start alone"), pushed + 2) << "paced";
   EXPECT_EQ(gpu.count("tear_down"), 1) << "samples need the counters";
@@ -541,8 +533,7 @@ TEST_F(CountedFirstTest, ThenHasSamplesOfWhatWasNotCounted) {
 
 TEST_F(CountedFirstTest, HasNoCounterOfALaunchThatDidNotRunAlone) {
   blocks_alone = 67;
-  Program disturbed{*tracer, gpu};
-  for (int i = 0; i < 100; ++i) disturbed.launch(66);
+  for (int i = 0; i < 100; ++i) program.launch(66);
   EXPECT_EQ(gpu.count("read alone"), 5) << "it is not tried for ever";
   finish();
   ASSERT_THAT(rows(), SizeIs(1));
@@ -553,18 +544,16 @@ TEST_F(CountedFirstTest, HasNoCounterOfALaunchThatDidNotRunAlone) {
 
 TEST_F(CountedFirstTest, HasTheCounterOfALaunchThatIsAloneWhenItIsTriedAgain) {
   blocks_alone = 67;
-  Program disturbed{*tracer, gpu};
-  while (gpu.count("read alone") == 0) disturbed.launch(66);
+  while (gpu.count("read alone") == 0) program.launch(66);
   blocks_alone = 66;
-  disturbed.launch(66);
+  program.launch(66);
   finish();
   ASSERT_THAT(rows(), SizeIs(1));
   EXPECT_EQ(rows()[0].achieved_pct, 25);
 }
 
 TEST_F(CountedFirstTest, HasTheCountersOfALaunchAlone) {
-  Program counted{*tracer, gpu};
-  for (int i = 0; i < 20; ++i) counted.launch(66);
+  for (int i = 0; i < 20; ++i) program.launch(66);
   finish();
   EXPECT_EQ(gpu.count("set_up"), 0) << "no range profiler was made in its context";
   ASSERT_THAT(rows(), SizeIs(1));
@@ -573,11 +562,10 @@ TEST_F(CountedFirstTest, HasTheCountersOfALaunchAlone) {
 }
 
 TEST_F(CountedFirstTest, BelievesNoRecordThatSpansATimeInWhichNothingRan) {
-  Program counted{*tracer, gpu};
-  for (int i = 0; i < 20; ++i) counted.launch(66);
-  counted.start_ns = driver.now_ns - 10;
-  counted.nanoseconds = 74'000'000;
-  counted.launch(66);
+  for (int i = 0; i < 20; ++i) program.launch(66);
+  program.start_ns = driver.now_ns - 10;
+  program.nanoseconds = 74'000'000;
+  program.launch(66);
   finish();
   ASSERT_THAT(rows(), SizeIs(1));
   EXPECT_EQ(rows()[0].launches, 21);
@@ -585,12 +573,11 @@ TEST_F(CountedFirstTest, BelievesNoRecordThatSpansATimeInWhichNothingRan) {
 }
 
 TEST_F(CountedFirstTest, HasLaunchesInWindowsThatHoldThemByTheirRecords) {
-  Program counted{*tracer, gpu};
   for (const auto& [blocks, milliseconds] :
        {std::pair(66, 1), std::pair(67, 30), std::pair(68, 1500), std::pair(69, 1)}) {
     blocks_alone = blocks;
-    counted.nanoseconds = static_cast<std::uint64_t>(milliseconds) * 1'000'000;
-    for (int i = 0; i < 40; ++i) counted.launch(static_cast<std::uint32_t>(blocks));
+    program.nanoseconds = static_cast<std::uint64_t>(milliseconds) * 1'000'000;
+    for (int i = 0; i < 40; ++i) program.launch(static_cast<std::uint32_t>(blocks));
   }
   EXPECT_THAT(gpu.intervals, ElementsAre(100'000, 400'000, 6'400'000, 100'000));
   finish();
@@ -600,14 +587,12 @@ TEST_F(CountedFirstTest, HasLaunchesInWindowsThatHoldThemByTheirRecords) {
 
 TEST_F(CountedFirstTest, HasLongerWindowsWhereThereAreNoRecordsAndOneDoesNotHoldALaunch) {
   gpu.read_alone = [] { return std::vector<SmSample>(); };  // more than the hardware's buffer holds
-  Program counted{*tracer, gpu};
-  counted.has_records = false;
-  for (int i = 0; i < 20; ++i) counted.launch(66);
+  program.has_records = false;
+  for (int i = 0; i < 20; ++i) program.launch(66);
   EXPECT_THAT(gpu.intervals, ElementsAre(100'000, 400'000, 6'400'000));
 }
 
 TEST_F(CountedFirstTest, LaunchesNothingWhileWindowsAreMadeReady) {
-  Program counted{*tracer, gpu};
   std::atomic<bool> configures{false};
   std::atomic<bool> launched_meanwhile{false};
   gpu.kernel = [&] { launched_meanwhile = launched_meanwhile || configures; };
@@ -618,40 +603,38 @@ TEST_F(CountedFirstTest, LaunchesNothingWhileWindowsAreMadeReady) {
     std::this_thread::sleep_for(50ms);
     configures = false;
   };
-  launch_until_sampled([&](int) { counted.launch(66); });
+  launch_until_sampled([&](int) { program.launch(66); });
   EXPECT_FALSE(launched_meanwhile) << "kernels wait for it, and their records would have that time";
 }
 
 TEST_F(CountedFirstTest, CountsNothingInANewContextWhileWindowsAreMadeReady) {
-  tracer = make(1, true, Patience(60'000));
+  use(options(1, true, Patience(60'000)));
   driver.graphs[handle(0x50)] = {kernel_node(), kernel_node("_Z5otherv")};
   tracer->graph_instantiated(handle(0x60), handle(0x50));
-  Program contexts{*tracer, gpu};
-  contexts.launch(66, handle(0x10));
-  contexts.launch(66, handle(0x11));  // beside one that is counted
+  program.launch(66, handle(0x10));
+  program.launch(66, handle(0x11));  // beside one that is counted
   tracer->context_destroyed(handle(0x10));
   const std::size_t before = gpu.count("configure alone");
   std::atomic<bool> done{false};
   gpu.while_configuring = [&] {
     if (done) return;
-    std::thread([&] { contexts.launch(66, handle(0x12)); }).join();
+    std::thread([&] { program.launch(66, handle(0x12)); }).join();
     EXPECT_EQ(gpu.count("configure alone"), before);
     done = true;
   };
-  contexts.launch_graph(handle(0x60), handle(0x11));
+  program.launch_graph(handle(0x60), handle(0x11));
   EXPECT_TRUE(wait_for(Patience(10'000), [&] { return done.load(); }));
   finish();
 }
 
 TEST_F(CountedFirstTest, HasItsLaunchesWhereCountingFailedBeforeItWasSampled) {
   gpu.failing_call = "start alone";
-  Program failed{*tracer, gpu};
-  failed.launch(66);
+  program.launch(66);
   EXPECT_TRUE(wait_for(Patience(10'000), [&] {
-    failed.launch(66);
+    program.launch(66);
     return gpu.count("start alone") > 0;
   }));
-  const int launches = launch_until_sampled([&](int i) { failed.launch(66 + i % 2); });
+  const int launches = launch_until_sampled([&](int i) { program.launch(66 + i % 2); });
   std::int64_t told = 0;
   for (const Row& row : rows()) told += *row.launches;
   EXPECT_GE(told, launches);
@@ -659,59 +642,55 @@ TEST_F(CountedFirstTest, HasItsLaunchesWhereCountingFailedBeforeItWasSampled) {
 }
 
 TEST_F(CountedFirstTest, IsCountedWhileItLaunchesSeldom) {
-  Program seldom{*tracer, gpu};
   for (int i = 0; i < 20; ++i) {
-    seldom.launch(66);
+    program.launch(66);
     std::this_thread::sleep_for(50ms);
   }
   EXPECT_EQ(gpu.count("configure"), 0);
 }
 
 TEST_F(CountedFirstTest, IsTriedAgainWhereItsKernelsHaveNotEnded) {
-  Program counted{*tracer, gpu};
   EXPECT_TRUE(wait_for(Patience(10'000), [&] {
-    counted.launch(66);
+    program.launch(66);
     return gpu.count("start alone") > 0;
   }));
   gpu.idle = false;
   const auto begin = std::chrono::steady_clock::now();
   while (std::chrono::steady_clock::now() - begin < 300ms) {
-    counted.launch(66);
+    program.launch(66);
     std::this_thread::sleep_for(1ms);
   }
   EXPECT_EQ(gpu.count("configure"), 0);
   EXPECT_TRUE(gpu.keeps_records(handle(0x10)));
   gpu.idle = true;
-  launch_until_sampled([&](int) { counted.launch(66); });
+  launch_until_sampled([&](int) { program.launch(66); });
   EXPECT_GT(gpu.count("configure"), 0);
 }
 
 TEST_F(CountedFirstTest, IsSampledSoonWhereItLaunchesGraphsAndHasItsOtherLaunchesCountedMeanwhile) {
-  tracer = make(1, true, Patience(60'000));
+  use(options(1, true, Patience(60'000)));
   driver.graphs[handle(0x50)] = {kernel_node(), kernel_node("_Z5otherv")};
   tracer->graph_instantiated(handle(0x60), handle(0x50));
-  Program graphs{*tracer, gpu};
-  graphs.has_records = false;
-  graphs.launch_graph(handle(0x60));
+  program.has_records = false;
+  program.launch_graph(handle(0x60));
   std::this_thread::sleep_for(50ms);
-  for (int i = 0; i < 3; ++i) graphs.launch(66);
+  for (int i = 0; i < 3; ++i) program.launch(66);
   EXPECT_GT(gpu.count("start alone"), 0);
   EXPECT_EQ(gpu.count("configure"), 0);
-  launch_until_sampled([&](int) { graphs.launch_graph(handle(0x60)); });
+  launch_until_sampled([&](int) { program.launch_graph(handle(0x60)); });
   EXPECT_GT(gpu.count("configure"), 0);
 }
 
 TEST_F(CountedFirstTest, IsCountedAgainWhereTheGpuCannotBeSampled) {
   gpu.failing_call = "configure";
   gpu.status = CountersStatus::unsupported;
-  Program counted{*tracer, gpu};
   EXPECT_TRUE(wait_for(Patience(10'000), [&] {
-    counted.launch(66);
+    program.launch(66);
     std::this_thread::sleep_for(1ms);
     return gpu.count("configure") > 0;
   }));
   EXPECT_TRUE(wait_for(Patience(10'000), [&] {
-    counted.launch(67);
+    program.launch(67);
     std::this_thread::sleep_for(1ms);
     return gpu.count("push") == 2;
   }));
@@ -726,18 +705,16 @@ TEST_F(CountedFirstTest, IsCountedAgainWhereTheGpuCannotBeSampled) {
 }
 
 TEST_F(SampledProgramTest, KeepsRecordsForAContextWhoseGpuIsNotKnown) {
-  Program sampled{*tracer, gpu};
-  sampled.launch(66);
+  program.launch(66);
   EXPECT_FALSE(gpu.keeps_records(nullptr));
   driver.devices[handle(0x11)] = -1;
-  sampled.launch(66, handle(0x11));
+  program.launch(66, handle(0x11));
   EXPECT_TRUE(gpu.keeps_records(handle(0x11)));
   EXPECT_FALSE(gpu.keeps_records(handle(0x10)));
 }
 
 TEST_F(SampledProgramTest, SaysThatItEndedBeforeItWasSampled) {
-  Program brief{*tracer, gpu};
-  brief.launch(66);
+  program.launch(66);
   finish();
   EXPECT_THAT(said, ElementsAre(HasSubstr("nothing was sampled")));
 }

@@ -100,7 +100,7 @@ struct Observed {
     while (!begins) std::this_thread::sleep_for(1ms);
     void* const context = handle(0x10);
     void* const stream = handle(0x30 + 8 * number);
-    Tracer& tracer = program->tracer;
+    Tracer& tracer = *program->tracer;
     for (int i = 0; i < kRounds; ++i) {
       tracer.stream_created(context, stream);
       program->launch(66, context, kKernel);
@@ -127,7 +127,7 @@ struct Observed {
   /// And a context that comes and goes while the other is counted.
   void run_in_another(Program& program) {
     for (int i = 0; i < kLaunchesOfAnother; ++i) program.launch(66, handle(0x11), kKernel);
-    program.tracer.context_destroyed(handle(0x11));
+    program.tracer->context_destroyed(handle(0x11));
   }
   void finish() {
     library->tracer.stop_sampling();
@@ -174,7 +174,7 @@ int main_of(const std::string& kind, const std::filesystem::path& folder) {
   observed.start();
   faults(false);
   if (observed.library != nullptr) {
-    program = std::make_unique<Program>(observed.library->tracer, gpu);
+    program = std::make_unique<Program>(&observed.library->tracer, gpu);
     faults(true);
     observed.begins = true;
     for (std::thread& thread : threads) thread.join();

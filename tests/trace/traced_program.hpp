@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -36,7 +37,7 @@ inline GraphNode kernel_node(const char* name = kGraphKernel) {
 
 /// A program that launches kernels and graphs, as CUPTI would tell it.
 struct Program {
-  Tracer& tracer;
+  Tracer* tracer;
   FakeGpu& gpu;
   std::atomic<std::uint32_t> correlation{0};
   bool has_records = true;
@@ -72,10 +73,10 @@ struct Program {
     call.stream = stream;
     call.correlation = ++correlation;
     call.state = &state;
-    tracer.launch_begins(call);
+    tracer->launch_begins(call);
     const bool recorded = has_records && gpu.keeps_records(call.context);
     if (!refused) gpu.launch(call.context);
-    tracer.launch_ends(call.context, call.correlation, call.state, !refused);
+    tracer->launch_ends(call.context, call.correlation, call.state, !refused);
     if (!recorded || refused) return;
     KernelRecord record;
     record.name = call.of_graph ? kGraphKernel : call.name;
@@ -87,7 +88,7 @@ struct Program {
     record.facts.block = {256, 1, 1};
     record.facts.registers_per_thread = registers;
     record.facts.carveout_pct = carveout_pct;
-    tracer.kernel_ran(record);
+    tracer->kernel_ran(record);
   }
 };
 
@@ -98,8 +99,8 @@ struct TracerTest : testing::Test {
   FakeDriver driver{gpu};
   std::vector<std::string> said;      ///< to be read once the tracer has finished
   std::atomic<bool> has_said{false};  ///< while its threads run
-  std::unique_ptr<Tracer> tracer = make(3);
-  Program program{*tracer, gpu};
+  std::unique_ptr<Tracer> tracer = make(options(3));
+  Program program{tracer.get(), gpu};
   std::atomic<bool> capturing_{false};
 
   TracerOptions options(int counted, bool paced = false, std::optional<Patience> samples_after = {}) const {
@@ -115,8 +116,10 @@ struct TracerTest : testing::Test {
       has_said = true;
     });
   }
-  std::unique_ptr<Tracer> make(int counted, bool paced = false, std::optional<Patience> samples_after = {}) {
-    return make(options(counted, paced, samples_after));
+  /// The program is told of to another tracer from here on.
+  void use(TracerOptions options) {
+    tracer = make(std::move(options));
+    program.tracer = tracer.get();
   }
   /// What the parent makes of the file.
   std::vector<Row> rows() {

@@ -17,22 +17,22 @@ namespace occbench {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::Contains;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
 TEST_F(TracerTest, CountsEachKernelOnceUntilMoreWouldCostLittle) {
-  Program paced{*(tracer = make(3, true)), gpu};
-  for (int i = 0; i < 10; ++i) paced.launch(66);
+  use(options(3, true));
+  for (int i = 0; i < 10; ++i) program.launch(66);
   tracer->tend();
   EXPECT_EQ(gpu.count("push"), 1);
   EXPECT_TRUE(wait_for(Patience(5000), [&] {
     tracer->tend();
-    paced.launch(66);
+    program.launch(66);
     return gpu.count("push") == 3;
   }));
-  paced.launch(66);
+  program.launch(66);
   EXPECT_EQ(gpu.count("push"), 3);
 }
 
@@ -70,14 +70,17 @@ TEST_F(TracerTest, CountsAGraphOfOneKernelAndNoOther) {
   tracer->graph_instantiated(handle(0x60), handle(0x50));
   tracer->graph_instantiated(handle(0x61), handle(0x51));
   for (int i = 0; i < 5; ++i) program.launch_graph(handle(0x61));
-  finish();
+  tracer->tend();
   EXPECT_EQ(gpu.count("push"), 0);
   ASSERT_THAT(rows(), SizeIs(1));
   EXPECT_THAT(rows()[0].origin, HasSubstr("graph_launches=5"));
   EXPECT_EQ(rows()[0].counters_status, "off");
   EXPECT_THAT(rows()[0].note,
               HasSubstr("CUDA graphs of several kernels launch it, which only windows of samples"));
-  EXPECT_THAT(said, Contains(HasSubstr("the notes of its rows say why")));
+  for (int i = 0; i < 5; ++i) program.launch_graph(handle(0x60));
+  finish();
+  EXPECT_EQ(gpu.count("push"), 3);
+  EXPECT_EQ(rows()[0].counters_status, "ok");
 }
 
 TEST_F(TracerTest, CountsAGraphOfOneKernel) {
@@ -160,10 +163,9 @@ TEST_F(TracerTest, SaysWhyNothingIsCountedAndKeepsTheoryAndTime) {
 }
 
 TEST_F(TracerTest, CountsNothingWhereCountersAreOff) {
-  tracer = make(0);
-  Program uncounted{*tracer, gpu};
+  use(options(0));
   EXPECT_FALSE(tracer->counts());
-  for (int i = 0; i < 5; ++i) uncounted.launch(66);
+  for (int i = 0; i < 5; ++i) program.launch(66);
   finish();
   EXPECT_THAT(gpu.calls(), IsEmpty());
   EXPECT_EQ(rows()[0].counters_status, "off");
@@ -172,19 +174,10 @@ TEST_F(TracerTest, CountsNothingWhereCountersAreOff) {
 
 TEST_F(TracerTest, HasTheoryWhereCuptiKeepsNoRecords) {
   tracer->do_without_records();
-  LaunchCall call;
-  std::uint64_t state = 0;
-  call.context = handle(0x10);
-  call.name = "_Z6reducePf";
-  call.block = {256, 1, 1};
-  call.grid = {66, 1, 1};
-  call.state = &state;
-  for (std::uint32_t i = 1; i <= 6; ++i) {
-    call.correlation = i;
-    tracer->launch_begins(call);
-    gpu.launch(call.context);
-    tracer->launch_ends(call.context, call.correlation, call.state, i != 6);
-  }
+  program.has_records = false;
+  for (int i = 0; i < 5; ++i) program.launch(66);
+  program.refused = true;
+  program.launch(66);
   finish();
   ASSERT_THAT(rows(), SizeIs(1));
   EXPECT_EQ(rows()[0].launches, 5) << "the driver refused one";
@@ -231,25 +224,16 @@ TEST_F(TracerTest, KeepsNoRecordsOnceAGraphHasConditionalNodes) {
 
 TEST_F(TracerTest, KeepsNoRecordsAlsoWhereALaunchIsCountedWhileAGraphGetsConditionalNodes) {
   program.launch(67);  // the first of a kernel is not counted
-  LaunchCall call;
-  std::uint64_t state = 0;
-  call.context = handle(0x10);
-  call.name = "_Z6reducePf";
-  call.function = handle(0x20 + std::strlen(call.name));
-  call.grid = {67, 1, 1};
-  call.block = {256, 1, 1};
-  call.correlation = ++program.correlation;
-  call.state = &state;
-  tracer->launch_begins(call);
-  ASSERT_FALSE(gpu.keeps_records(handle(0x10))) << "it is counted, and has no record";
-  tracer->graph_gets_conditional();
-  gpu.launch(call.context);
-  tracer->launch_ends(call.context, call.correlation, call.state, true);
+  gpu.kernel = [&] {
+    EXPECT_FALSE(gpu.keeps_records(handle(0x10))) << "it is counted, and has no record";
+    tracer->graph_gets_conditional();
+  };
+  program.launch(67);
   EXPECT_FALSE(gpu.keeps_records(handle(0x10)));
 }
 
 TEST_F(TracerTest, SaysThatLaterKernelsAreInNoRowWhereRecordsAloneAreHeardOf) {
-  tracer = make(0);
+  use(options(0));
   tracer->graph_gets_conditional();
   finish();
   EXPECT_THAT(said, testing::ElementsAre(HasSubstr("later kernels are in no row")));
@@ -280,13 +264,11 @@ TEST_F(TracerTest, TellsKernelsWithoutRecordsApartByTheirSharedMemory) {
 }
 
 TEST_F(TracerTest, SaysInItsRowsWhyNothingMayBeCounted) {
-  tracer = std::make_unique<Tracer>(
-      TracerOptions{
-          file, {std::string(kAchieved)}, {.counted = 3, .after = 0, .wanted = {}}, {}, kShortTimes, "MPS"},
-      driver, [this](const std::string& line) { said.push_back(line); });
-  Program shared{*tracer, gpu};
+  TracerOptions not_counting = options(3);
+  not_counting.why_not_counted = "MPS";
+  use(not_counting);
   EXPECT_FALSE(tracer->counts());
-  for (int i = 0; i < 5; ++i) shared.launch(66);
+  for (int i = 0; i < 5; ++i) program.launch(66);
   finish();
   EXPECT_THAT(gpu.calls(), IsEmpty());
   EXPECT_EQ(rows()[0].counters_status, "unsupported");
@@ -295,19 +277,16 @@ TEST_F(TracerTest, SaysInItsRowsWhyNothingMayBeCounted) {
 }
 
 TEST_F(TracerTest, SaysWhereAProgramEndsInItsWarmUp) {
-  tracer = std::make_unique<Tracer>(TracerOptions{file,
-                                                  {std::string(kAchieved)},
-                                                  {.counted = 3, .after = std::nullopt, .wanted = {}},
-                                                  {},
-                                                  kShortTimes},
-                                    driver, [this](const std::string& line) { said.push_back(line); });
-  Program short_one{*tracer, gpu};
+  TracerOptions until_it_repeats = options(3);
+  until_it_repeats.counting.after = std::nullopt;
+  use(until_it_repeats);
   for (int i = 0; i < 5; ++i) {
-    short_one.launch(66);
-    short_one.launch(67);
+    program.launch(66);
+    program.launch(67);
   }
   finish();
-  EXPECT_THAT(said, testing::ElementsAre(HasSubstr("--after 0")));
+  EXPECT_THAT(
+      said, testing::ElementsAre(AllOf(HasSubstr("the notes of its rows say why"), HasSubstr("--after 0"))));
   EXPECT_THAT(rows()[0].note, HasSubstr("only in the warm-up"));
 }
 

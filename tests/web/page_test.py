@@ -276,7 +276,6 @@ class Use(InBrowser):
 
     def test_a_point_of_a_curve_can_be_dragged(self) -> None:
         page = self.open()
-        box = page.locator("#curves svg >> nth=1").bounding_box()
         page.locator("#curves svg >> nth=1").scroll_into_view_if_needed()
         box = page.locator("#curves svg >> nth=1").bounding_box()
         page.mouse.move(box["x"] + box["width"] * 0.2, box["y"] + box["height"] / 2)
