@@ -245,6 +245,12 @@ std::string demangled_kernel_name(const std::string& name) {
   return text.is_demangled(name.c_str()) ? without_architectures(text.text()) : name;
 }
 
+std::string source_name(const std::string& symbol) {
+  // Instances of templates are spelled with their return type.
+  const std::string name = demangled_kernel_name(symbol);
+  return name.starts_with("void ") ? name.substr(5) : name;
+}
+
 std::string kernel_name_of_any_build(std::string name) {
   if (!name.starts_with("_Z")) return name;
   replace_identifiers(name, kAnonymousIdentifier, anonymous_of_any_build);
