@@ -82,7 +82,7 @@ std::string price_of(const Change& change, std::int64_t block_threads, int block
 }
 
 std::string outcome(double pct, int blocks) {
-  return fmt::format("{:.4g} %, {} block{} per SM", pct, blocks, blocks == 1 ? "" : "s");
+  return fmt::format("{:.4g} %, {} per SM", pct, counted(blocks, "block"));
 }
 
 std::string sentence(std::string_view before, const Step& step, std::int64_t block_threads) {

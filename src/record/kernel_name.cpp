@@ -38,10 +38,6 @@ bool is_name_character(char character) {
   return std::isalnum(static_cast<unsigned char>(character)) != 0 || character == '_' || character == '$';
 }
 
-bool is_digit(char character) {
-  return std::isdigit(static_cast<unsigned char>(character)) != 0;
-}
-
 /// The parts of a text between separators that stand outside of all brackets.
 std::vector<std::string_view> split(std::string_view text, std::string_view separator) {
   std::vector<std::string_view> parts;
