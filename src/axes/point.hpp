@@ -31,7 +31,7 @@ class Point {
   const std::string& text(std::string_view axis) const;
 
   /// A whole number. @throws InputError as text(), or where the value is none or more than `most`
-  std::int64_t integer(std::string_view axis, std::int64_t most = 2'147'483'647) const;
+  std::int64_t integer(std::string_view axis, std::int64_t most = kMostOfInt) const;
 
   /// @throws InputError as text(), or where the value is no number
   double real(std::string_view axis) const;

@@ -320,12 +320,6 @@ class PlainName {
 
 }  // namespace
 
-std::string source_name(const std::string& symbol) {
-  // Instances of templates are spelled with their return type.
-  const std::string name = demangled_kernel_name(symbol);
-  return name.starts_with("void ") ? name.substr(5) : name;
-}
-
 std::vector<DeviceKernel> read_device_code(const fs::path& named, const CodeSelection& selection,
                                            std::ostream& remarks) {
   std::error_code missing;

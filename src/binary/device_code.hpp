@@ -48,9 +48,6 @@ struct CodeSelection {
   std::size_t most_disassembled = kMostDisassembled;  ///< cubins
 };
 
-/// "shared_sum<256>(float*)": the symbol as the source names it.
-std::string source_name(const std::string& symbol);
-
 /// The kernels of a cubin, object, library or executable, in the order of the file. Registers and memory are
 /// read of all of them, launch bounds and barriers of the cubins of those asked for, and instructions of
 /// those that use local memory, if they do not stand in too many cubins: no other has any.

@@ -80,13 +80,13 @@ std::string draw_curve(const Question& question, Axis axis) {
 /// A point of a curve: axis, value, current (1 = the question's own configuration), blocks_per_sm, warps_per_sm, limiter,
 /// theoretical_pct.
 Json curve_point(const Question& question, Axis axis, const CurvePoint& point) {
-  const auto& [launch, usage] = with(axis, point.value, question.configuration);
+  const Configuration at = with(axis, point.value, question.configuration);
   return {{"axis", to_string(axis)},
           {"value", point.value},
           {"current", point.current ? 1 : 0},
           {"blocks_per_sm", point.blocks_per_sm},
           {"warps_per_sm", point.warps_per_sm},
-          {"limiter", to_string(theoretical_occupancy(question.limits, launch, usage).limiters)},
+          {"limiter", to_string(theoretical_occupancy(question.limits, at).limiters)},
           {"theoretical_pct", point.theoretical_pct}};
 }
 

@@ -27,13 +27,14 @@ Json limit_json(int blocks) {
   return blocks == kUnlimited ? Json() : Json(blocks);
 }
 
-Json change_json(const Change& change, int blocks_per_sm, double theoretical_pct) {
-  return {{"axis", to_string(change.axis)},
-          {"from", change.from},
-          {"to", change.to},
-          {"blocks_per_sm", blocks_per_sm},
-          {"theoretical_pct", theoretical_pct},
-          {"change", to_string(change)}};
+Json step_json(const Step& step, const char* key, const char* word) {
+  return {{"axis", to_string(step.change.axis)},
+          {"from", step.change.from},
+          {"to", step.change.to},
+          {"blocks_per_sm", step.blocks_per_sm},
+          {"theoretical_pct", step.theoretical_pct},
+          {"change", to_string(step.change)},
+          {key, word}};
 }
 
 void check_at_least(const char* what, std::int64_t value, std::int64_t least) {
@@ -282,15 +283,14 @@ Json limits_json(const Limits& limits, AnswerFormat format) {
 int most_registers(const Question& question, Configuration launched, const auto& is_enough) {
   int& registers = launched.usage.registers_per_thread;
   registers = question.limits.max_registers_per_thread;
-  while (registers > 1 && !is_enough(theoretical_occupancy(question.limits, launched.launch, launched.usage)))
-    --registers;
+  while (registers > 1 && !is_enough(theoretical_occupancy(question.limits, launched))) --registers;
   return registers;
 }
 
 /// With how many registers a grid still is resident at once; empty where that is not known.
 std::string most_registers_at_once(const Question& question) {
-  const auto& [launch, usage] = question.configuration;
-  const Occupancy occupancy = theoretical_occupancy(question.limits, launch, usage);
+  const Launch& launch = question.configuration.launch;
+  const Occupancy occupancy = theoretical_occupancy(question.limits, question.configuration);
   if (question.registers_given || !question.sm_count || occupancy.blocks_per_sm == 0 ||
       is_wave_uncertain(question))
     return "";
@@ -405,8 +405,8 @@ Json answered_json(const Question& question) {
 
 /// 0 where they are not known.
 double waves_of(const Question& question) {
-  const auto& [launch, usage] = question.configuration;
-  const Occupancy occupancy = theoretical_occupancy(question.limits, launch, usage);
+  const Launch& launch = question.configuration.launch;
+  const Occupancy occupancy = theoretical_occupancy(question.limits, question.configuration);
   if (occupancy.blocks_per_sm == 0 || launch.grid_blocks == 0 || !question.sm_count ||
       is_wave_uncertain(question))
     return 0;
@@ -414,8 +414,8 @@ double waves_of(const Question& question) {
 }
 
 std::string why_no_waves(const Question& question) {
-  const auto& [launch, usage] = question.configuration;
-  const Occupancy occupancy = theoretical_occupancy(question.limits, launch, usage);
+  const Launch& launch = question.configuration.launch;
+  const Occupancy occupancy = theoretical_occupancy(question.limits, question.configuration);
   if (occupancy.blocks_per_sm == 0 || launch.grid_blocks == 0 || !question.sm_count ||
       !is_wave_uncertain(question))
     return "";
@@ -458,9 +458,10 @@ struct PartialWaves {
 std::optional<PartialWaves> partial_waves(const Question& question) {
   const double waves = waves_of(question);
   const double saved = waves > 0 ? 1 - filled_rounds(waves) : 0;
-  const auto& [launch, usage] = question.configuration;
+  const Launch& launch = question.configuration.launch;
   if (saved <= 0 || (launch.cluster_blocks > 1 && waves > 1)) return std::nullopt;
-  const std::int64_t wave = full_wave_of(question, theoretical_occupancy(question.limits, launch, usage));
+  const std::int64_t wave =
+      full_wave_of(question, theoretical_occupancy(question.limits, question.configuration));
   const std::int64_t whole = launch.grid_blocks / wave;
   PartialWaves partial{wave, whole + 1, {(whole + 1) * wave}, 100 * saved};
   if (whole > 0) partial.blocks.insert(partial.blocks.begin(), whole * wave);
@@ -521,35 +522,26 @@ Json whole_waves_json(const Question& question) {
 
 std::vector<Json> steps_json(const TheoryAdvice& advice) {
   std::vector<Json> steps;
-  const auto add = [&](const char* kind, const Change& change, int blocks, double pct) {
-    steps.push_back(change_json(change, blocks, pct));
-    steps.back()["kind"] = kind;
+  const auto add = [&](const char* kind, const Step& step) {
+    steps.push_back(step_json(step, "kind", kind));
   };
-  const auto add_step = [&](const char* kind, const Step& step) {
-    add(kind, step.change, step.blocks_per_sm, step.theoretical_pct);
-  };
-  for (const Step& step : advice.highest) add_step("highest", step);
-  if (advice.below) add_step("below", *advice.below);
-  if (advice.carveout) add_step("carveout", *advice.carveout);
-  if (advice.beyond) add_step("beyond", *advice.beyond);
+  for (const Step& step : advice.highest) add("highest", step);
+  if (advice.below) add("below", *advice.below);
+  if (advice.carveout) add("carveout", *advice.carveout);
+  if (advice.beyond) add("beyond", *advice.beyond);
   for (const auto& pair : {advice.pair, advice.within_reach}) {
     if (!pair) continue;
     for (const Change& change : {pair->first, pair->second})
-      add("together", change, pair->blocks_per_sm, pair->theoretical_pct);
+      add("together", {change, pair->blocks_per_sm, pair->theoretical_pct});
   }
   return steps;
 }
 
 std::vector<Json> cliffs_json(const Question& question) {
   std::vector<Json> steps;
-  const auto add = [&](const char* direction, const std::optional<Step>& step) {
-    if (!step) return;
-    steps.push_back(change_json(step->change, step->blocks_per_sm, step->theoretical_pct));
-    steps.back()["direction"] = direction;
-  };
   for (const Cliffs& on_axis : cliffs(question.limits, question.configuration)) {
-    add("up", on_axis.up);
-    add("down", on_axis.down);
+    if (on_axis.up) steps.push_back(step_json(*on_axis.up, "direction", "up"));
+    if (on_axis.down) steps.push_back(step_json(*on_axis.down, "direction", "down"));
   }
   return steps;
 }
@@ -566,8 +558,7 @@ std::vector<Json> rules_json(const Question& question) {
 }
 
 std::string calc_report(const Question& question) {
-  const Occupancy occupancy =
-      theoretical_occupancy(question.limits, question.configuration.launch, question.configuration.usage);
+  const Occupancy occupancy = theoretical_occupancy(question.limits, question.configuration);
   std::string text = headline(question, occupancy) + resources(question, occupancy) + rule_lines(question) +
                      device_lines(question, occupancy) + "\nwhat to do\n";
   const TheoryAdvice advice = advise_on_theory(question.limits, question.configuration);

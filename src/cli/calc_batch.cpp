@@ -304,9 +304,8 @@ std::string cell(const DeviceKernel& kernel, const BinaryQuestion& asked, int bl
   const bool possible = block_threads <= question.limits.max_threads_per_block &&
                         is_within_launch_bounds(kernel, block_threads);
   if (!possible) return "-";
-  const Occupancy occupancy =
-      theoretical_occupancy(question.limits, question.configuration.launch, question.configuration.usage);
-  return fmt::format("{:.3g}", occupancy.theoretical_pct);
+  return fmt::format("{:.3g}",
+                     theoretical_occupancy(question.limits, question.configuration).theoretical_pct);
 }
 
 std::string as_table(std::span<const DeviceKernel> kernels, const BinaryQuestion& asked) {

@@ -78,8 +78,6 @@ Number parse_number(std::string_view text, std::string_view what, Number least, 
                    std::integral<Number> ? "whole " : "", least, most);
 }
 
-/// CUDA counts threads, registers, barriers and blocks by this type.
-inline constexpr int kMostOfInt = std::numeric_limits<int>::max();
 /// Of what was measured: microseconds, cycles, blocks.
 inline constexpr double kLeastMeasured = 1e-6;
 inline constexpr double kMostMeasured = 1e12;

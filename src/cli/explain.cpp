@@ -440,8 +440,8 @@ void print_text(const CaseRecord& record, const LaunchFacts& facts, const std::v
   const Theory& theory = *record.theory;
   const Limits& limits = *facts.limits;
   const Situation situation = situation_of(facts).value();
-  fmt::print(out, "theory {:.4g} %: an SM holds {} block{}, limited by {}\n", theory.theoretical_pct,
-             *theory.blocks_per_sm, *theory.blocks_per_sm == 1 ? "" : "s", to_string(theory.limiters));
+  fmt::print(out, "theory {:.4g} %: an SM holds {}, limited by {}\n", theory.theoretical_pct,
+             counted(*theory.blocks_per_sm, "block"), to_string(theory.limiters));
   for (const AppliedRule& rule : applied_rules(limits, {*record.launch, record.compiled->usage}))
     fmt::print(out, "  {}\n", rule.sentence);
   const bool at_most = situation.is_wave_uncertain();

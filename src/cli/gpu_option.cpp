@@ -8,8 +8,6 @@
 namespace occbench {
 namespace {
 
-constexpr int kMostSmsOfGpu = 1024;  // as the column sm_count
-
 /// Empty where they differ.
 template <typename Value>
 std::optional<Value> common_value(std::span<const Gpu* const> gpus, Value Gpu::*member) {

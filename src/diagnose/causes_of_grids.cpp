@@ -29,10 +29,6 @@ constexpr double kEqualPoints = 0.05;
 /// Least share of all places that clusters have to fill for empty ones to be due to them, if GPCs are not known.
 constexpr double kClusteredWave = 0.75;
 
-std::string counted_blocks(std::int64_t blocks) {
-  return fmt::format("{} block{}", grouped(blocks), blocks == 1 ? "" : "s");
-}
-
 double lost_to_partial_wave(const Situation& situation) {
   return situation.losses() ? situation.losses()->small_grid
                             : situation.theoretical_pct - situation.partial_wave_pct();
@@ -113,7 +109,7 @@ std::string remedy_of_small_grid(const Situation& situation) {
   return fmt::format(
       "{} more, {} in all, cost no further time{}{}{}; or divide the same work among narrower or more "
       "blocks.",
-      counted_blocks(enough - blocks), grouped(enough),
+      blocks_text(enough - blocks), grouped(enough),
       may_share_addresses(situation) ? " if they use addresses of their own" : "",
       most.value == 0 ? " where memory and issue slots are not busy (not counted)"
       : !unread.empty()
@@ -182,7 +178,7 @@ std::optional<Claim> small_grid(const Situation& situation) {
       .evidence = grid_evidence(situation),
       .because = fmt::format("the grid has {}, and the device holds {}{} at once: an SM with a block has "
                              "{:.3g} of {}, so the counter can read {}",
-                             counted_blocks(blocks), situation.is_wave_uncertain() ? "at most " : "",
+                             blocks_text(blocks), situation.is_wave_uncertain() ? "at most " : "",
                              grouped(situation.wave), situation.blocks_of_busy_sm(),
                              situation.occupancy.blocks_per_sm, most_of_partial_wave(situation)),
       .remedy = remedy_of_small_grid(situation),
@@ -201,7 +197,7 @@ std::optional<Claim> clusters(const Situation& situation) {
                                {"waves", situation.waves()}}),
       .because = fmt::format(
           "clusters of {} take {} of {} places: the rest lies in GPCs without room for a whole one",
-          counted_blocks(situation.launch.cluster_blocks),
+          blocks_text(situation.launch.cluster_blocks),
           grouped(std::min(situation.wave, situation.launch.grid_blocks)), grouped(situation.places)),
       .remedy = with_smaller_clusters("Use smaller clusters, or blocks of which more fit an SM.", situation),
       .time = not_known_of_clusters(situation)};

@@ -53,8 +53,7 @@ enum class MergeOf {
 /// is in one file only, unless `stopped` says meanwhile that nobody wants them. Memory grows by about 30 bytes a row. `out` is the old file or the new one, whole.
 /// @throws InputError where a file is not of rows, none has a row, the files' columns or schemas differ, some are simulated, or
 /// `out` is one of them or of their samples, is being written by another process or cannot be written
-Merged merge_files(
-    std::span<const std::filesystem::path> files, const std::filesystem::path& out,
-    MergeOf of = MergeOf::gpus, const std::function<bool()>& stopped = [] { return false; });
+Merged merge_files(std::span<const std::filesystem::path> files, const std::filesystem::path& out, MergeOf of,
+                   const std::function<bool()>& stopped);
 
 }  // namespace occbench

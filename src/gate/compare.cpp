@@ -160,16 +160,11 @@ void note_uncounted_spills(Comparison& into) {
        "spill_bytes"});
 }
 
-std::string sources(std::span<const RecordedRun> runs) {
-  const std::string& first = runs.front().source;
-  return runs.size() == 1 ? first : fmt::format("{} and {} more", first, runs.size() - 1);
-}
-
 Comparison compare_runs(std::span<const RecordedRun> baseline, std::span<const RecordedRun> candidate,
                         const Tolerances& tolerances, bool paired) {
   Comparison comparison;
-  comparison.baseline = sources(baseline);
-  comparison.candidate = sources(candidate);
+  comparison.baseline = first_and_count(baseline.front().source, baseline.size());
+  comparison.candidate = first_and_count(candidate.front().source, candidate.size());
   Side sides[] = {{"baseline", baseline}, {"candidate", candidate}};
   bool known = true;
   for (const Side& side : sides) known = has_known_schema(side, comparison) && known;
@@ -289,10 +284,6 @@ bool is_one_recording(const RecordedRun& baseline, const RecordedRun& candidate)
          std::ranges::equal(baseline.cases, candidate.cases, {}, &RecordedCase::row, &RecordedCase::row);
 }
 
-std::string first_and_count(const std::vector<std::string>& names) {
-  return names.size() == 1 ? names.front() : fmt::format("{} and {} more", names.front(), names.size() - 1);
-}
-
 /// Of notes those on what was compared come before those on cases that were not.
 bool worse(const ComparedCase& left, const ComparedCase& right) {
   const auto gravest = [](const ComparedCase& compared) {
@@ -305,6 +296,10 @@ bool worse(const ComparedCase& left, const ComparedCase& right) {
 }
 
 }  // namespace
+
+std::string first_and_count(const std::string& first, std::size_t count) {
+  return count == 1 ? first : fmt::format("{} and {} more", first, count - 1);
+}
 
 Comparison compare(const RecordedRun& baseline, const RecordedRun& candidate, const Tolerances& tolerances) {
   return compare_runs({&baseline, 1}, {&candidate, 1}, tolerances, false);
@@ -344,11 +339,11 @@ Comparison compare_paths(const fs::path& baseline, const fs::path& candidate, co
     all.general.push_back(
         {Grade::note,
          fmt::format("baseline and candidate are the same recorded rows, so nothing could differ: {}",
-                     first_and_count(alike))});
+                     first_and_count(alike.front(), alike.size()))});
   if (!without_samples.empty() && all.verdict() == Verdict::pass)
-    all.general.push_back({Grade::note, fmt::format("{} without samples: how far readings scatter is taken "
-                                                    "from the rows",
-                                                    first_and_count(without_samples))});
+    all.general.push_back(
+        {Grade::note, fmt::format("{} without samples: how far readings scatter is taken from the rows",
+                                  first_and_count(without_samples.front(), without_samples.size()))});
   return all;
 }
 

@@ -43,6 +43,9 @@ struct GateFinding {
   double weight = 0;  ///< how grave among those of its grade: multiples of what is allowed
 };
 
+/// "first", or "first and 3 more" of four.
+std::string first_and_count(const std::string& first, std::size_t count);
+
 /// A case that at least one side has.
 struct ComparedCase {
   std::string file;  ///< which file of a folder; empty where two files are compared

@@ -341,8 +341,7 @@ struct Group {
   std::vector<const ComparedCase*> cases;
 
   std::string title() const {
-    const std::string first = name_of(*cases.front());
-    return cases.size() == 1 ? first : fmt::format("{} and {} more", first, cases.size() - 1);
+    return first_and_count(name_of(*cases.front()), cases.size());
   }
 
   /// A line each. Of what is no regression the title is enough.

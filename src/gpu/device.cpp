@@ -12,10 +12,6 @@
 namespace occbench {
 namespace {
 
-std::string cuda_version_text(int version) {
-  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
-}
-
 [[noreturn]] void throw_unavailable(cudaError_t code) {
   int driver = 0;
   static_cast<void>(cudaDriverGetVersion(&driver));
@@ -107,6 +103,10 @@ Device describe(int index) {
 }
 
 }  // namespace
+
+std::string cuda_version_text(int version) {
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
 
 std::string uuid_text(const CUuuid_st& uuid, std::string_view prefix) {
   std::string text(prefix);

@@ -27,6 +27,9 @@ struct Device : GpuIdentity {
   }
 };
 
+/// "13.0" of CUDART_VERSION or what cudaDriverGetVersion() says.
+std::string cuda_version_text(int version);
+
 /// As nvidia-smi writes it. @param prefix "MIG-" for a part of a GPU
 std::string uuid_text(const CUuuid_st& uuid, std::string_view prefix = "GPU-");
 

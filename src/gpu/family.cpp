@@ -20,8 +20,6 @@ struct NamedVariant {
   Variant variant;
 };
 
-constexpr std::int64_t kMostInt = 2'147'483'647;
-
 /// Blocks along each dimension that have at least so many threads; along x whole clusters.
 Shape blocks_of_threads(const Shape& threads, const Shape& block, std::int64_t cluster) {
   const auto blocks = [](std::int64_t wanted, std::int64_t each) { return (wanted + each - 1) / each; };
@@ -71,7 +69,7 @@ std::vector<SweepAxis> joined(std::vector<SweepAxis> axes, std::span<const Sweep
 
 Launch launch_at(const Point& at, const Device& device, const Usage& usage) {
   const Shape block = at.shape("block-size");
-  require_within({block.total(), 1, 1}, {kMostInt, 1, 1}, "--block-size");
+  require_within({block.total(), 1, 1}, {kMostOfInt, 1, 1}, "--block-size");
   Launch launch{.block_threads = static_cast<int>(block.total()),
                 .cluster_blocks = static_cast<int>(at.integer("cluster")),
                 .dynamic_shared_bytes = at.integer("dynamic-smem", std::int64_t{1} << 40),
@@ -96,9 +94,9 @@ Launch launch_at(const Point& at, const Device& device, const Usage& usage) {
   if (launch.grid_shape.x % launch.cluster_blocks != 0)
     throw InputError("--grid {}: {} blocks along x are no whole clusters of {}", to_string(launch.grid_shape),
                      launch.grid_shape.x, launch.cluster_blocks);
-  if (launch.grid_blocks > kMostInt)
+  if (launch.grid_blocks > kMostOfInt)
     throw InputError("{} blocks: a grid has at most {}; give each block more threads", launch.grid_blocks,
-                     kMostInt);
+                     kMostOfInt);
   return launch;
 }
 
@@ -108,8 +106,8 @@ AskedRegisters asked_registers(const Point& at, const Limits& limits) {
     if (at.has("registers"))
       throw InputError("--registers and --min-blocks both cap registers: leave one out");
     const std::int64_t warps =
-        warps_of_block(static_cast<int>(std::min(at.shape("block-size").total(), kMostInt)));
-    const std::int64_t threads = at.integer("min-blocks", kMostInt) * warps * kThreadsPerWarp;
+        warps_of_block(static_cast<int>(std::min<std::int64_t>(at.shape("block-size").total(), kMostOfInt)));
+    const std::int64_t threads = at.integer("min-blocks", kMostOfInt) * warps * kThreadsPerWarp;
     if (threads == 0) throw InputError("--min-blocks 0: at least one block is to fit");
     // Registers are allocated to a warp in whole units.
     const std::int64_t unit = limits.register_allocation_unit / kThreadsPerWarp;

@@ -48,10 +48,9 @@ std::optional<std::string> value_of(std::string_view argument, std::string_view 
 }
 
 /// As Google Benchmark takes the values of its flags.
-bool is_true(std::string value) {
-  std::ranges::transform(value, value.begin(), [](unsigned char letter) { return std::tolower(letter); });
+bool is_true(std::string_view value) {
   constexpr std::string_view kFalse[] = {"0", "f", "n", "false", "no", "off"};
-  return std::ranges::find(kFalse, value) == std::end(kFalse);
+  return std::ranges::find(kFalse, lower_case(value)) == std::end(kFalse);
 }
 
 /// What Google Benchmark would answer with its usage text and status 0 or 1.
@@ -255,7 +254,7 @@ struct Parser {
     CLI::Option* const capability = app.add_option(
         "--occ_cc", compute_capability, "list the cases for this compute capability, without a GPU");
     CLI::Option* const sms =
-        app.add_option("--occ_sm_count", sm_count, "its number of SMs")->check(CLI::Range(1, 1024));
+        app.add_option("--occ_sm_count", sm_count, "its number of SMs")->check(CLI::Range(1, kMostSmsOfGpu));
     capability->needs(sms);
     app.add_option("--occ_gpu", gpu, "list them for this GPU of the table, without a GPU")
         ->excludes(capability, sms);

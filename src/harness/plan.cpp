@@ -19,10 +19,6 @@
 namespace occbench {
 namespace {
 
-std::string toolkit_version() {
-  return fmt::format("{}.{}", CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10);
-}
-
 /// Of every row of the process, less the time.
 Provenance provenance_of(const Device& device, Instruments& instruments) {
   return {
@@ -36,7 +32,7 @@ Provenance provenance_of(const Device& device, Instruments& instruments) {
       .sm_count = device.sm_count,
       .memory_bus_bits = device.memory_bus_bits > 0 ? std::optional(device.memory_bus_bits) : std::nullopt,
       .driver = driver_version(),
-      .cuda_toolkit = toolkit_version(),
+      .cuda_toolkit = cuda_version_text(CUDART_VERSION),
       .gpu_settings = instruments.gpu_settings()};
 }
 

@@ -159,15 +159,6 @@ CheckResults check_of(const std::shared_ptr<SourceKernel>& shared, const std::ve
       };
 }
 
-/// As the source names it, with its parameters: "product<32>(float const*, float*)"; a name alone where it has
-/// none (extern "C").
-std::string signature_of(const RuntimeKernel& code) {
-  const std::string name = demangled_kernel_name(code.symbol());
-  // Instances of templates are spelled with their return type.
-  constexpr std::string_view kReturned = "void ";
-  return name.starts_with(kReturned) ? name.substr(kReturned.size()) : name;
-}
-
 Case configure_source(const std::shared_ptr<SourceKernel>& shared, const Point& at, const Device& device) {
   const std::string& name = at.has("kernel") ? at.text("kernel") : shared->name;
   KernelBuild build{.function = at.filled_in(name), .compute_capability = device.compute_capability};
@@ -178,7 +169,7 @@ Case configure_source(const std::shared_ptr<SourceKernel>& shared, const Point& 
       !shared->options.check_against.empty() && !expected_file(shared->options.check_against, arguments);
   if (against_kernel) parse_reference(shared->options.check_against);
   const auto code = compile_at(at, device, shared->source, build);
-  const std::string signature = signature_of(*code);
+  const std::string signature = source_name(code->symbol());
   if (const std::string why = mismatch(signature, arguments); !why.empty())
     throw InputError("{}: {}", signature, why);
   const Launch launch = launch_at(at, device, code->compiled().usage);

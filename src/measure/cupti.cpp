@@ -125,27 +125,23 @@ MetricHost::MetricHost(const Cupti& cupti, Profiler profiler, const std::string&
 }
 
 MetricHost::~MetricHost() {
-  auto params = OCC_CUPTI_PARAMS(CUpti_Profiler_Host_Deinitialize_Params);
-  params.pHostObject = host_;
+  auto params = OCC_CUPTI_PARAMS_OF(CUpti_Profiler_Host_Deinitialize_Params, pHostObject, host_);
   static_cast<void>(cupti_->try_call(OCC_CUPTI(cuptiProfilerHostDeinitialize), params));
 }
 
 int MetricHost::try_add(const std::vector<std::string>& metrics) {
   std::vector<const char*> names = pointers_to(metrics);
-  auto params = OCC_CUPTI_PARAMS(CUpti_Profiler_Host_ConfigAddMetrics_Params);
-  params.pHostObject = host_;
+  auto params = OCC_CUPTI_PARAMS_OF(CUpti_Profiler_Host_ConfigAddMetrics_Params, pHostObject, host_);
   params.ppMetricNames = names.data();
   params.numMetrics = names.size();
   return cupti_->try_call(OCC_CUPTI(cuptiProfilerHostConfigAddMetrics), params);
 }
 
 std::vector<std::uint8_t> MetricHost::config_image() {
-  auto size = OCC_CUPTI_PARAMS(CUpti_Profiler_Host_GetConfigImageSize_Params);
-  size.pHostObject = host_;
+  auto size = OCC_CUPTI_PARAMS_OF(CUpti_Profiler_Host_GetConfigImageSize_Params, pHostObject, host_);
   cupti_->call(OCC_CUPTI(cuptiProfilerHostGetConfigImageSize), size);
   std::vector<std::uint8_t> image(size.configImageSize);
-  auto params = OCC_CUPTI_PARAMS(CUpti_Profiler_Host_GetConfigImage_Params);
-  params.pHostObject = host_;
+  auto params = OCC_CUPTI_PARAMS_OF(CUpti_Profiler_Host_GetConfigImage_Params, pHostObject, host_);
   params.pConfigImage = image.data();
   params.configImageSize = image.size();
   cupti_->call(OCC_CUPTI(cuptiProfilerHostGetConfigImage), params);
@@ -156,8 +152,7 @@ std::vector<double> MetricHost::evaluate(const std::vector<std::string>& metrics
                                          const std::vector<std::uint8_t>& data, std::size_t index) const {
   std::vector<const char*> names = pointers_to(metrics);
   std::vector<double> values(names.size());
-  auto params = OCC_CUPTI_PARAMS(CUpti_Profiler_Host_EvaluateToGpuValues_Params);
-  params.pHostObject = host_;
+  auto params = OCC_CUPTI_PARAMS_OF(CUpti_Profiler_Host_EvaluateToGpuValues_Params, pHostObject, host_);
   params.pCounterDataImage = data.data();
   params.counterDataImageSize = data.size();
   params.rangeIndex = index;
@@ -171,8 +166,7 @@ std::vector<double> MetricHost::evaluate(const std::vector<std::string>& metrics
 std::vector<std::string> MetricHost::base_metrics() const {
   std::vector<std::string> names;
   for (const CUpti_MetricType type : kMetricTypes) {
-    auto params = OCC_CUPTI_PARAMS(CUpti_Profiler_Host_GetBaseMetrics_Params);
-    params.pHostObject = host_;
+    auto params = OCC_CUPTI_PARAMS_OF(CUpti_Profiler_Host_GetBaseMetrics_Params, pHostObject, host_);
     params.metricType = type;
     cupti_->call(OCC_CUPTI(cuptiProfilerHostGetBaseMetrics), params);
     names.insert(names.end(), params.ppMetricNames, params.ppMetricNames + params.numMetrics);
@@ -183,8 +177,7 @@ std::vector<std::string> MetricHost::base_metrics() const {
 std::vector<std::string> MetricHost::sub_metrics(const std::string& base_metric) const {
   // A metric is of one type, and CUPTI refuses to list it as another.
   for (const CUpti_MetricType type : kMetricTypes) {
-    auto params = OCC_CUPTI_PARAMS(CUpti_Profiler_Host_GetSubMetrics_Params);
-    params.pHostObject = host_;
+    auto params = OCC_CUPTI_PARAMS_OF(CUpti_Profiler_Host_GetSubMetrics_Params, pHostObject, host_);
     params.metricType = type;
     params.pMetricName = base_metric.c_str();
     if (cupti_->try_call(OCC_CUPTI(cuptiProfilerHostGetSubMetrics), params) == CUPTI_SUCCESS) {

@@ -49,6 +49,16 @@ Params make_cupti_params(std::size_t size) {
   return params;
 }
 
+/// Those of a call on an object of CUPTI's, which is written to the struct's member of that name.
+#define OCC_CUPTI_PARAMS_OF(TYPE, MEMBER, OBJECT) \
+  (::occbench::make_cupti_params<TYPE>(TYPE##_STRUCT_SIZE, &TYPE::MEMBER, OBJECT))
+template <typename Params, typename Object>
+Params make_cupti_params(std::size_t size, Object* Params::*member, Object* object) {
+  Params params = make_cupti_params<Params>(size);
+  params.*member = object;
+  return params;
+}
+
 /// The one way in which CUPTI is called.
 class Cupti {
  public:

@@ -129,8 +129,7 @@ void PmSession::enable(Trigger trigger, double interval_ns, std::size_t samples,
   is_enabled_ = true;
   set_config(trigger, interval_ns, hardware_bytes);
   std::vector<const char*> names = pointers_to(metrics_);
-  auto size = OCC_CUPTI_PARAMS(CUpti_PmSampling_GetCounterDataSize_Params);
-  size.pPmSamplingObject = sampler_;
+  auto size = OCC_CUPTI_PARAMS_OF(CUpti_PmSampling_GetCounterDataSize_Params, pPmSamplingObject, sampler_);
   size.pMetricNames = names.data();
   size.numMetrics = names.size();
   size.maxSamples = static_cast<std::uint32_t>(samples);
@@ -141,14 +140,13 @@ void PmSession::enable(Trigger trigger, double interval_ns, std::size_t samples,
 
 void PmSession::disable() noexcept {
   if (!std::exchange(is_enabled_, false)) return;
-  auto params = OCC_CUPTI_PARAMS(CUpti_PmSampling_Disable_Params);
-  params.pPmSamplingObject = std::exchange(sampler_, nullptr);
+  auto params = OCC_CUPTI_PARAMS_OF(CUpti_PmSampling_Disable_Params, pPmSamplingObject,
+                                    std::exchange(sampler_, nullptr));
   static_cast<void>(cupti_.try_call(OCC_CUPTI(cuptiPmSamplingDisable), params));
 }
 
 void PmSession::set_config(Trigger trigger, double interval_ns, std::size_t hardware_bytes) {
-  auto params = OCC_CUPTI_PARAMS(CUpti_PmSampling_SetConfig_Params);
-  params.pPmSamplingObject = sampler_;
+  auto params = OCC_CUPTI_PARAMS_OF(CUpti_PmSampling_SetConfig_Params, pPmSamplingObject, sampler_);
   params.configSize = config_.size();
   params.pConfig = config_.data();
   params.hardwareBufferSize = hardware_bytes;
@@ -165,8 +163,8 @@ void PmSession::set_config(Trigger trigger, double interval_ns, std::size_t hard
 }
 
 void PmSession::initialize_image() {
-  auto params = OCC_CUPTI_PARAMS(CUpti_PmSampling_CounterDataImage_Initialize_Params);
-  params.pPmSamplingObject = sampler_;
+  auto params =
+      OCC_CUPTI_PARAMS_OF(CUpti_PmSampling_CounterDataImage_Initialize_Params, pPmSamplingObject, sampler_);
   params.counterDataSize = image_.size();
   params.pCounterData = image_.data();
   cupti_.call(OCC_CUPTI(cuptiPmSamplingCounterDataImageInitialize), params);
@@ -175,27 +173,23 @@ void PmSession::initialize_image() {
 
 void PmSession::start() {
   if (image_is_used_) initialize_image();
-  auto params = OCC_CUPTI_PARAMS(CUpti_PmSampling_Start_Params);
-  params.pPmSamplingObject = sampler_;
+  auto params = OCC_CUPTI_PARAMS_OF(CUpti_PmSampling_Start_Params, pPmSamplingObject, sampler_);
   cupti_.call(OCC_CUPTI(cuptiPmSamplingStart), params);
 }
 
 void PmSession::stop() {
-  auto params = OCC_CUPTI_PARAMS(CUpti_PmSampling_Stop_Params);
-  params.pPmSamplingObject = sampler_;
+  auto params = OCC_CUPTI_PARAMS_OF(CUpti_PmSampling_Stop_Params, pPmSamplingObject, sampler_);
   cupti_.call(OCC_CUPTI(cuptiPmSamplingStop), params);
 }
 
 void PmSession::try_stop() noexcept {
-  auto params = OCC_CUPTI_PARAMS(CUpti_PmSampling_Stop_Params);
-  params.pPmSamplingObject = sampler_;
+  auto params = OCC_CUPTI_PARAMS_OF(CUpti_PmSampling_Stop_Params, pPmSamplingObject, sampler_);
   static_cast<void>(cupti_.try_call(OCC_CUPTI(cuptiPmSamplingStop), params));
 }
 
 PmSession::Decoded PmSession::decode() {
   image_is_used_ = true;
-  auto params = OCC_CUPTI_PARAMS(CUpti_PmSampling_DecodeData_Params);
-  params.pPmSamplingObject = sampler_;
+  auto params = OCC_CUPTI_PARAMS_OF(CUpti_PmSampling_DecodeData_Params, pPmSamplingObject, sampler_);
   params.pCounterDataImage = image_.data();
   params.counterDataImageSize = image_.size();
   const CUptiResult decoded = cupti_.try_call(OCC_CUPTI(cuptiPmSamplingDecodeData), params);
@@ -217,8 +211,8 @@ std::vector<PmSession::Sample> PmSession::samples(std::size_t completed) const {
   std::vector<Sample> result;
   result.reserve(completed);
   for (std::size_t i = 0; i < completed; ++i) {
-    auto when = OCC_CUPTI_PARAMS(CUpti_PmSampling_CounterData_GetSampleInfo_Params);
-    when.pPmSamplingObject = sampler_;
+    auto when =
+        OCC_CUPTI_PARAMS_OF(CUpti_PmSampling_CounterData_GetSampleInfo_Params, pPmSamplingObject, sampler_);
     when.pCounterDataImage = image_.data();
     when.counterDataImageSize = image_.size();
     when.sampleIndex = i;

@@ -141,15 +141,11 @@ template <typename Params>
 void tell_of_graph(ProgramListener& listener, const CUpti_CallbackData& data) {
   if (data.callbackSite != CUPTI_API_EXIT || !succeeded(data)) return;
   const auto& params = *static_cast<const Params*>(data.functionParams);
-  if (params.phGraphExec != nullptr) listener.graph_instantiated(*params.phGraphExec, params.hGraph);
-}
-
-/// cuGraphExecUpdate: the executable graph becomes one of another graph.
-template <typename Params>
-void tell_of_update(ProgramListener& listener, const CUpti_CallbackData& data) {
-  if (data.callbackSite != CUPTI_API_EXIT || !succeeded(data)) return;
-  const auto& params = *static_cast<const Params*>(data.functionParams);
-  listener.graph_instantiated(params.hGraphExec, params.hGraph);
+  if constexpr (requires { params.hGraphExec; }) {  // cuGraphExecUpdate: it becomes one of another graph
+    listener.graph_instantiated(params.hGraphExec, params.hGraph);
+  } else if (params.phGraphExec != nullptr) {
+    listener.graph_instantiated(*params.phGraphExec, params.hGraph);
+  }
 }
 
 template <typename Params>
@@ -226,8 +222,8 @@ constexpr DriverCall kDriverCalls[] = {
     OCC_CALL(tell_of_graph, cuGraphInstantiateWithParams),
     OCC_CALL(tell_of_graph, cuGraphInstantiateWithParams_ptsz),
     OCC_CALL(tell_of_end, cuGraphExecDestroy),
-    OCC_CALL(tell_of_update, cuGraphExecUpdate),
-    OCC_CALL(tell_of_update, cuGraphExecUpdate_v2),
+    OCC_CALL(tell_of_graph, cuGraphExecUpdate),
+    OCC_CALL(tell_of_graph, cuGraphExecUpdate_v2),
     OCC_CALL(tell_of_kernel_node, cuGraphExecKernelNodeSetParams),
     OCC_CALL(tell_of_kernel_node, cuGraphExecKernelNodeSetParams_v2),
     OCC_CALL(tell_of_node, cuGraphExecNodeSetParams),

@@ -57,8 +57,8 @@ RangeProfiler::RangeProfiler(const Cupti& cupti, CUctx_st* context, const Metric
   cupti_->call(OCC_CUPTI(cuptiRangeProfilerEnable), params);
   profiler_ = params.pRangeProfilerObject;
   std::vector<const char*> names = pointers_to(set.metrics);
-  auto size = OCC_CUPTI_PARAMS(CUpti_RangeProfiler_GetCounterDataSize_Params);
-  size.pRangeProfilerObject = profiler_;
+  auto size =
+      OCC_CUPTI_PARAMS_OF(CUpti_RangeProfiler_GetCounterDataSize_Params, pRangeProfilerObject, profiler_);
   size.pMetricNames = names.data();
   size.numMetrics = names.size();
   size.maxNumOfRanges = ranges;
@@ -77,19 +77,17 @@ RangeProfiler::~RangeProfiler() {
 }
 
 void RangeProfiler::disable() noexcept {
-  auto params = OCC_CUPTI_PARAMS(CUpti_RangeProfiler_Disable_Params);
-  params.pRangeProfilerObject = profiler_;
+  auto params = OCC_CUPTI_PARAMS_OF(CUpti_RangeProfiler_Disable_Params, pRangeProfilerObject, profiler_);
   static_cast<void>(cupti_->try_call(OCC_CUPTI(cuptiRangeProfilerDisable), params));
 }
 
 void RangeProfiler::prepare() {
-  auto image = OCC_CUPTI_PARAMS(CUpti_RangeProfiler_CounterDataImage_Initialize_Params);
-  image.pRangeProfilerObject = profiler_;
+  auto image = OCC_CUPTI_PARAMS_OF(CUpti_RangeProfiler_CounterDataImage_Initialize_Params,
+                                   pRangeProfilerObject, profiler_);
   image.counterDataSize = data_.size();
   image.pCounterData = data_.data();
   cupti_->call(OCC_CUPTI(cuptiRangeProfilerCounterDataImageInitialize), image);
-  auto params = OCC_CUPTI_PARAMS(CUpti_RangeProfiler_SetConfig_Params);
-  params.pRangeProfilerObject = profiler_;
+  auto params = OCC_CUPTI_PARAMS_OF(CUpti_RangeProfiler_SetConfig_Params, pRangeProfilerObject, profiler_);
   params.configSize = set_->config.size();
   params.pConfig = set_->config.data();
   params.counterDataImageSize = data_.size();
@@ -105,40 +103,34 @@ void RangeProfiler::prepare() {
 }
 
 void RangeProfiler::start() {
-  auto params = OCC_CUPTI_PARAMS(CUpti_RangeProfiler_Start_Params);
-  params.pRangeProfilerObject = profiler_;
+  auto params = OCC_CUPTI_PARAMS_OF(CUpti_RangeProfiler_Start_Params, pRangeProfilerObject, profiler_);
   cupti_->call(OCC_CUPTI(cuptiRangeProfilerStart), params);
 }
 
 void RangeProfiler::push(const std::string& name) {
-  auto params = OCC_CUPTI_PARAMS(CUpti_RangeProfiler_PushRange_Params);
-  params.pRangeProfilerObject = profiler_;
+  auto params = OCC_CUPTI_PARAMS_OF(CUpti_RangeProfiler_PushRange_Params, pRangeProfilerObject, profiler_);
   params.pRangeName = name.c_str();
   cupti_->call(OCC_CUPTI(cuptiRangeProfilerPushRange), params);
 }
 
 void RangeProfiler::pop() {
-  auto params = OCC_CUPTI_PARAMS(CUpti_RangeProfiler_PopRange_Params);
-  params.pRangeProfilerObject = profiler_;
+  auto params = OCC_CUPTI_PARAMS_OF(CUpti_RangeProfiler_PopRange_Params, pRangeProfilerObject, profiler_);
   cupti_->call(OCC_CUPTI(cuptiRangeProfilerPopRange), params);
 }
 
 bool RangeProfiler::stop() {
-  auto params = OCC_CUPTI_PARAMS(CUpti_RangeProfiler_Stop_Params);
-  params.pRangeProfilerObject = profiler_;
+  auto params = OCC_CUPTI_PARAMS_OF(CUpti_RangeProfiler_Stop_Params, pRangeProfilerObject, profiler_);
   cupti_->call(OCC_CUPTI(cuptiRangeProfilerStop), params);
   return cupti_->intercepted() || params.isAllPassSubmitted != 0;
 }
 
 void RangeProfiler::try_stop() noexcept {
-  auto params = OCC_CUPTI_PARAMS(CUpti_RangeProfiler_Stop_Params);
-  params.pRangeProfilerObject = profiler_;
+  auto params = OCC_CUPTI_PARAMS_OF(CUpti_RangeProfiler_Stop_Params, pRangeProfilerObject, profiler_);
   static_cast<void>(cupti_->try_call(OCC_CUPTI(cuptiRangeProfilerStop), params));
 }
 
 void RangeProfiler::decode() {
-  auto params = OCC_CUPTI_PARAMS(CUpti_RangeProfiler_DecodeData_Params);
-  params.pRangeProfilerObject = profiler_;
+  auto params = OCC_CUPTI_PARAMS_OF(CUpti_RangeProfiler_DecodeData_Params, pRangeProfilerObject, profiler_);
   cupti_->call(OCC_CUPTI(cuptiRangeProfilerDecodeData), params);
   if (params.numOfRangeDropped > 0) {
     throw CountersUnavailable(CountersStatus::failed, fmt::format("CUPTI dropped {} of {} readings",

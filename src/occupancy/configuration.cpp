@@ -91,8 +91,7 @@ std::vector<CurvePoint> curve(const Limits& limits, const Configuration& configu
   if (place == values.end() || *place != current) values.insert(place, current);
   std::vector<CurvePoint> points;
   for (const std::int64_t value : values) {
-    const auto [launch, usage] = with(axis, value, configuration);
-    const Occupancy occupancy = theoretical_occupancy(limits, launch, usage);
+    const Occupancy occupancy = theoretical_occupancy(limits, with(axis, value, configuration));
     points.push_back({value, value == current, occupancy.blocks_per_sm, occupancy.warps_per_sm(),
                       occupancy.theoretical_pct});
   }

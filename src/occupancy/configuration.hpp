@@ -14,6 +14,10 @@ struct Configuration {
   Usage usage;
 };
 
+inline Occupancy theoretical_occupancy(const Limits& limits, const Configuration& configuration) {
+  return theoretical_occupancy(limits, configuration.launch, configuration.usage);
+}
+
 /// What a programmer can turn to change it.
 enum class Axis : unsigned char {
   block_threads,

@@ -204,10 +204,6 @@ std::string without_dashes(std::string text) {
   return text;
 }
 
-bool is_digit(char letter) {
-  return letter >= '0' && letter <= '9';
-}
-
 /// The words that a GPU's name has after a part of it, typed without dashes: rtx3080 begins rtx-3080-10gb, h100sxm begins
 /// h100-sxm5-80gb. Empty where the name does not begin so: l4 does not begin l40.
 std::optional<std::vector<std::string_view>> left_out_after(std::string_view name, std::string_view typed) {

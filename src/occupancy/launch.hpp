@@ -2,6 +2,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,10 +24,13 @@ struct Shape {
   auto operator<=>(const Shape&) const = default;
 };
 
+/// CUDA counts threads, registers, barriers and blocks by this type.
+inline constexpr int kMostOfInt = std::numeric_limits<int>::max();
+
 /// The most along each dimension. Source: CUDA C++ Programming Guide, table "Technical Specifications per
 /// Compute Capability", the same from 3.0 on.
 inline constexpr Shape kMostBlockShape{1024, 1024, 64};
-inline constexpr Shape kMostGridShape{2'147'483'647, 65'535, 65'535};
+inline constexpr Shape kMostGridShape{kMostOfInt, 65'535, 65'535};
 
 /// Reads "256", "16x16" or "8x8x4"; what is left out is 1.
 /// @param what  for the message: "--block-size"

@@ -70,6 +70,9 @@ constexpr double threads_per_lane(const Limits& limits, int resident_threads) {
   return static_cast<double>(resident_threads) / limits.fp32_lanes;
 }
 
+/// More than any GPU to date has.
+inline constexpr int kMostSmsOfGpu = 1024;
+
 /// All known compute capabilities, ascending.
 std::span<const Limits> all_limits();
 

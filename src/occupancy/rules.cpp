@@ -10,10 +10,6 @@
 namespace occbench {
 namespace {
 
-std::string blocks_text(int blocks) {
-  return blocks == 1 ? "1 block" : fmt::format("{} blocks", grouped(blocks));
-}
-
 /// "64 / 16 = 4 blocks"
 std::string quotient(std::int64_t all, std::int64_t of_block, int blocks) {
   return fmt::format("{} / {} = {}", grouped(all), grouped(of_block), blocks_text(blocks));

@@ -44,6 +44,14 @@ std::int64_t parse_size(std::string_view text, std::string_view what) {
   return bytes;
 }
 
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& letter : lower) {
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  }
+  return lower;
+}
+
 std::string_view trimmed(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\r");
   if (first == std::string_view::npos) return {};
@@ -86,6 +94,10 @@ std::string number_or_dash(const std::optional<double>& value, int decimals) {
 
 std::string counted(std::int64_t count, std::string_view one, std::string_view ending) {
   return fmt::format("{} {}{}", count, one, count == 1 ? "" : ending);
+}
+
+std::string blocks_text(std::int64_t count) {
+  return fmt::format("{} block{}", grouped(count), count == 1 ? "" : "s");
 }
 
 std::string waves_text(double waves, int digits) {

@@ -52,6 +52,13 @@ std::int64_t size_factor(char suffix);
 /// @throws InputError naming `what` and the text where it is none of these.
 std::int64_t parse_size(std::string_view text, std::string_view what);
 
+constexpr bool is_digit(char letter) {
+  return letter >= '0' && letter <= '9';
+}
+
+/// With the letters of ASCII in lower case.
+std::string lower_case(std::string_view text);
+
 /// Without the blanks, tabs and carriage returns around it.
 std::string_view trimmed(std::string_view text);
 
@@ -69,6 +76,9 @@ std::string number_or_dash(const std::optional<double>& value, int decimals);
 
 /// "1 block", "3 blocks", "2 launches". @param ending  of more than one
 std::string counted(std::int64_t count, std::string_view one, std::string_view ending = "s");
+
+/// "1 block", "1,024 blocks"
+std::string blocks_text(std::int64_t count);
 
 /// "2.5 waves" with `digits` digits, more where these would read as a whole number: "1.001 waves", "just over 1 wave".
 std::string waves_text(double waves, int digits);

@@ -39,8 +39,7 @@ std::vector<Step> steps_up(const Limits& limits, const Configuration& configurat
     std::erase_if(values, [&](std::int64_t to) { return !is_within_reach(limits, axis, from, to); });
     std::ranges::stable_sort(values, {}, [&](std::int64_t to) { return std::abs(to - from); });
     for (const std::int64_t to : values) {
-      const auto [launch, usage] = with(axis, to, configuration);
-      const Occupancy occupancy = theoretical_occupancy(limits, launch, usage);
+      const Occupancy occupancy = theoretical_occupancy(limits, with(axis, to, configuration));
       if (occupancy.theoretical_pct > now_pct)
         steps.push_back({{axis, from, to}, occupancy.blocks_per_sm, occupancy.theoretical_pct});
     }
@@ -83,7 +82,7 @@ std::string price_of(const Change& change, std::int64_t block_threads, int block
 }
 
 std::string outcome(double pct, int blocks) {
-  return fmt::format("{:.4g} %, {} block{} per SM", pct, blocks, blocks == 1 ? "" : "s");
+  return fmt::format("{:.4g} %, {} per SM", pct, counted(blocks, "block"));
 }
 
 std::string sentence(std::string_view before, const Step& step, std::int64_t block_threads) {
@@ -108,21 +107,17 @@ std::vector<std::int64_t> nearest_first(const Limits& limits, Axis axis, std::in
   return values;
 }
 
-Occupancy occupancy_of(const Limits& limits, const Configuration& configuration) {
-  return theoretical_occupancy(limits, configuration.launch, configuration.usage);
-}
-
 // A partial warp would count as occupancy gained without a thread to show for it.
 bool may_raise(const Limits& limits, Axis axis, std::int64_t value) {
   return axis != Axis::block_threads || value % limits.threads_per_warp == 0;
 }
 
 Cliffs cliffs_on(const Limits& limits, const Configuration& configuration, Axis axis) {
-  const int warps = occupancy_of(limits, configuration).warps_per_sm();
+  const int warps = theoretical_occupancy(limits, configuration).warps_per_sm();
   const std::int64_t from = value_on(axis, configuration);
   Cliffs cliffs{axis, {}, {}};
   for (const std::int64_t to : nearest_first(limits, axis, from)) {
-    const Occupancy changed = occupancy_of(limits, with(axis, to, configuration));
+    const Occupancy changed = theoretical_occupancy(limits, with(axis, to, configuration));
     const Step step{{axis, from, to}, changed.blocks_per_sm, changed.theoretical_pct};
     if (!cliffs.down && changed.warps_per_sm() < warps) cliffs.down = step;
     if (!cliffs.up && changed.warps_per_sm() > warps && may_raise(limits, axis, to)) cliffs.up = step;
@@ -136,7 +131,7 @@ Cliffs cliffs_on(const Limits& limits, const Configuration& configuration, Axis 
 std::vector<Change> distinct_changes(const Limits& limits, const Configuration& configuration, Axis axis,
                                      const auto& allowed) {
   const auto outcome = [&](const Configuration& changed) {
-    const Occupancy occupancy = occupancy_of(limits, changed);
+    const Occupancy occupancy = theoretical_occupancy(limits, changed);
     const BlockLimits& of = occupancy.block_limits;
     return std::tuple(occupancy.warps_per_block, of.registers, of.shared_memory, of.barriers,
                       occupancy.shared_bytes_per_sm);
@@ -198,8 +193,8 @@ std::optional<PairOfChanges> best_pair_above(double above_pct, const Limits& lim
   };
   std::vector<PairOfChanges> pairs;
   for (const auto& [first, second] : pairs_of(limits, configuration, allowed)) {
-    const Occupancy occupancy =
-        occupancy_of(limits, with(second.axis, second.to, with(first.axis, first.to, configuration)));
+    const Occupancy occupancy = theoretical_occupancy(
+        limits, with(second.axis, second.to, with(first.axis, first.to, configuration)));
     if (occupancy.theoretical_pct > above_pct)
       pairs.push_back({first, second, occupancy.blocks_per_sm, occupancy.theoretical_pct});
   }
@@ -228,10 +223,9 @@ std::string both(const PairOfChanges& pair, std::int64_t block_threads) {
 }  // namespace
 
 TheoryAdvice advise_on_theory(const Limits& limits, const Configuration& configuration) {
-  const auto& [launch, usage] = configuration;
   TheoryAdvice advice;
-  advice.theoretical_pct = theoretical_occupancy(limits, launch, usage).theoretical_pct;
-  advice.block_threads = launch.block_threads;
+  advice.theoretical_pct = theoretical_occupancy(limits, configuration).theoretical_pct;
+  advice.block_threads = configuration.launch.block_threads;
   advice.shared_bytes_per_block = value_on(Axis::shared_bytes_per_block, configuration);
   const std::vector<Step> steps = steps_up(limits, configuration, advice.theoretical_pct);
   const double highest_pct = highest_below(steps, 101);
@@ -343,7 +337,7 @@ double cost_of(const Change& change) {
 }
 
 std::optional<PairOfChanges> best_pair(const Limits& limits, const Configuration& configuration) {
-  return best_pair_above(occupancy_of(limits, configuration).theoretical_pct, limits, configuration,
+  return best_pair_above(theoretical_occupancy(limits, configuration).theoretical_pct, limits, configuration,
                          [](const Change&) { return true; });
 }
 

@@ -204,10 +204,10 @@ void require_all_rows(const EachDevice& each) {
   if (merged.empty()) return;
   const auto& [uuid, experiment, name] = *merged.begin();
   throw InputError(
-      "cannot resume {}: no file of a GPU, such as {}, has {} row{} of it, such as {}/{} of {}; name the "
+      "cannot resume {}: no file of a GPU, such as {}, has {} of it, such as {}/{} of {}; name the "
       "GPUs that it was measured on, or write to another file",
-      each.rows.string(), file_of_gpu(each.rows, each.gpus.front().index).string(), merged.size(),
-      merged.size() == 1 ? "" : "s", experiment, name, uuid);
+      each.rows.string(), file_of_gpu(each.rows, each.gpus.front().index).string(),
+      counted(std::ssize(merged), "row"), experiment, name, uuid);
 }
 
 /// @returns whether that went well

@@ -105,9 +105,8 @@ std::vector<LaunchOfWork> candidates(const Asked& asked, const Work& work) {
 }
 
 std::string name_of(const Launch& candidate, const Launch& launch) {
-  const std::string_view plural = candidate.grid_blocks == 1 ? "" : "s";
-  std::string name = fmt::format("{} block{} of {} threads", grouped(candidate.grid_blocks), plural,
-                                 candidate.block_threads);
+  std::string name =
+      fmt::format("{} of {} threads", blocks_text(candidate.grid_blocks), candidate.block_threads);
   if (candidate.cluster_blocks == launch.cluster_blocks) return name;
   return name + (candidate.cluster_blocks == 1 ? " without clusters"
                                                : fmt::format(" in clusters of {}", candidate.cluster_blocks));

@@ -13,6 +13,7 @@
 
 #include "files/input.hpp"
 #include "occupancy/input_error.hpp"
+#include "occupancy/limits.hpp"
 #include "occupancy/statistics.hpp"
 #include "occupancy/text.hpp"
 #include "record/kernel_name.hpp"
@@ -50,7 +51,6 @@ Shape extent_of(const EntryExtent& extent) {
 
 /// Whether a launch can be such a one: a broken file may name anything.
 bool is_possible(const KernelFacts& facts) {
-  constexpr double kMostOfInt = 2147483647;
   const auto fits = [](const EntryExtent& extent, double most) {
     const double volume = static_cast<double>(extent[0]) * extent[1] * extent[2];
     return volume > 0 && volume <= most;
@@ -154,8 +154,8 @@ class ProcessEntries {
 
   void add_device(const EntryView& entry) {
     DeviceFacts facts;
-    constexpr int kMostSms = 1024;  // as the column sm_count
-    if (!entry.read(facts) || facts.sm_count < 0 || facts.sm_count > kMostSms || facts.highest_clock_khz < 0)
+    if (!entry.read(facts) || facts.sm_count < 0 || facts.sm_count > kMostSmsOfGpu ||
+        facts.highest_clock_khz < 0)
       return;
     devices_[entry.head.number].device = {
         .name = text_of(facts.name),

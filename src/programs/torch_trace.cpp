@@ -26,9 +26,6 @@ namespace {
 /// Shared memory per block without opting in to more, on every compute capability.
 constexpr std::int64_t kDefaultSharedBytes = 48 * 1024;
 
-/// As the column sm_count.
-constexpr int kMostSms = 1024;
-
 /// The profiler rounds its estimate to whole percents.
 constexpr double kRounding = 1;
 
@@ -133,14 +130,14 @@ std::optional<Shape> extent_in(const Parsed& object, const char* name, double mo
 
 /// Empty where the event says nothing that a launch can be.
 std::optional<ProgramKernel> kernel_of(const Parsed& event, const Parsed& args) {
-  const auto grid = extent_in(args, "grid", 2147483647);
+  const auto grid = extent_in(args, "grid", kMostOfInt);
   const auto block = extent_in(args, "block", 1024);
   const double registers = number_in(args, "registers per thread").value_or(-1);
   const double shared = number_in(args, "shared memory").value_or(0);
   ProgramKernel kernel;
   kernel.name = text_in(event, "name");
   const bool possible = grid && block && !kernel.name.empty() && number_in(event, "dur").value_or(-1) >= 0 &&
-                        registers >= 0 && registers <= 255 && shared >= 0 && shared <= 2147483647;
+                        registers >= 0 && registers <= 255 && shared >= 0 && shared <= kMostOfInt;
   if (!possible) return std::nullopt;
   kernel.grid = *grid;
   kernel.block = *block;
@@ -242,9 +239,9 @@ ProgramDevice Reader::device_of(int index) const {
                      text_in(found->second, "name"), number("warpSize"));
   }
   const int sms = number("numSms");
-  if (sms < 1 || sms > kMostSms) {
+  if (sms < 1 || sms > kMostSmsOfGpu) {
     throw InputError("{} says that GPU {} has {} SMs (numSms); a GPU has 1 to {}", source_, index, sms,
-                     kMostSms);
+                     kMostSmsOfGpu);
   }
   return {text_in(found->second, "name"), "", index,
           to_string(ComputeCapability{number("computeMajor"), number("computeMinor")}), sms};

@@ -10,6 +10,8 @@
 #include <nlohmann/json.hpp>
 
 #include "occupancy/input_error.hpp"
+#include "occupancy/launch.hpp"
+#include "occupancy/limits.hpp"
 #include "occupancy/text.hpp"
 #include "record/json.hpp"
 
@@ -20,7 +22,6 @@ constexpr std::string_view without_trailing_underscore(std::string_view name) {
   return name.ends_with('_') ? name.substr(0, name.size() - 1) : name;
 }
 
-constexpr std::int64_t kMostOfInt = std::numeric_limits<int>::max();
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
 // Readings have bounds beyond what a GPU can do, so that none of theirs is refused.

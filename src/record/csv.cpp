@@ -23,7 +23,6 @@ class CsvScanner {
  public:
   CsvScanner(std::string_view text, std::string_view source, std::size_t first_line = 1)
       : text_(text), source_(source), line_(first_line) {
-    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
     if (text_.starts_with(kByteOrderMark)) position_ = line_start_ = kByteOrderMark.size();
   }
 
@@ -176,14 +175,6 @@ constexpr std::array<Beginning, 8> kBeginnings = {{
     {"{", "it is JSON (a trace, tolerances, or what --format json prints); rows are CSV"},
     {"[", "it is JSON (what --format json prints); rows are CSV: --format csv"},
 }};
-
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& letter : lower) {
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-  }
-  return lower;
-}
 
 /// "run.csv" of "run.samples.csv"
 std::string rows_beside(std::string_view source) {
@@ -405,7 +396,6 @@ bool has_names(std::string_view text, const std::vector<std::string_view>& names
 }
 
 std::string what_else_it_is(std::string_view text, std::string_view source) {
-  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos) return "";

@@ -13,6 +13,9 @@
 
 namespace occbench {
 
+/// What files of Windows begin with.
+inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
 /// A CSV file as text cells: RFC 4180, UTF-8, first line = names.
 struct CsvTable {
   std::vector<std::string> names;

@@ -38,10 +38,6 @@ bool is_name_character(char character) {
   return std::isalnum(static_cast<unsigned char>(character)) != 0 || character == '_' || character == '$';
 }
 
-bool is_digit(char character) {
-  return std::isdigit(static_cast<unsigned char>(character)) != 0;
-}
-
 /// The parts of a text between separators that stand outside of all brackets.
 std::vector<std::string_view> split(std::string_view text, std::string_view separator) {
   std::vector<std::string_view> parts;
@@ -243,6 +239,12 @@ std::string demangled_kernel_name(const std::string& name) {
   if (!name.starts_with("_Z")) return name;
   BoundedText text;
   return text.is_demangled(name.c_str()) ? without_architectures(text.text()) : name;
+}
+
+std::string source_name(const std::string& symbol) {
+  // Instances of templates are spelled with their return type.
+  const std::string name = demangled_kernel_name(symbol);
+  return name.starts_with("void ") ? name.substr(5) : name;
 }
 
 std::string kernel_name_of_any_build(std::string name) {

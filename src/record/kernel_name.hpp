@@ -13,6 +13,10 @@ namespace occbench {
 /// for more than kMostOfDemangledName: a short name can stand for gigabytes.
 std::string demangled_kernel_name(const std::string& name);
 
+/// As the source names the kernel, with its parameters: "shared_sum<256>(float*)"; a name alone where it has none
+/// (extern "C").
+std::string source_name(const std::string& symbol);
+
 /// Bytes of a demangled name. The longest recorded one has 5,082.
 inline constexpr std::size_t kMostOfDemangledName = std::size_t{1} << 16;
 

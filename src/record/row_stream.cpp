@@ -128,7 +128,6 @@ RowStream::RowStream(const std::filesystem::path& file)
     refuse_other_files(record_, source_);
     throw InputError("{} is empty: there is no line of column names", source_);
   }
-  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (record_.starts_with(kByteOrderMark)) record_.erase(0, kByteOrderMark.size());
   header_ = record_;
   conversion_.emplace(csv_cells(header_, source_, line_));

@@ -21,6 +21,7 @@
 #include "message_of.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/csv.hpp"
+#include "record/kernel_name.hpp"
 
 namespace occbench {
 namespace {

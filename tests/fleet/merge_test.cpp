@@ -58,7 +58,7 @@ class MergingFiles : public ::testing::Test {
   }
 
   Merged merge(const std::vector<fs::path>& files) {
-    return merge_files(files, out_);
+    return merge_files(files, out_, MergeOf::gpus, [] { return false; });
   }
 
   std::string message_of(const std::vector<fs::path>& files) {
