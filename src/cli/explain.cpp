@@ -420,10 +420,14 @@ LaunchFacts facts_of_numbers(const CaseRecord& record, std::optional<double> giv
   const LaunchOnDevice on = launch_on_device(record);
   const ChosenProfile profile = profile_of(record);
   if (cycles) {
-    const auto inferred =
-        infer_work({on.launch, on.usage, on.limits, profile}, {.cycles_active_mean = cycles});
-    facts.overhead_of_equal_blocks =
-        predict(on, inferred.value().work, profile, std::nullopt).losses.overhead;
+    try {
+      const auto inferred =
+          infer_work({on.launch, on.usage, on.limits, profile}, {.cycles_active_mean = cycles});
+      facts.overhead_of_equal_blocks =
+          predict(on, inferred.value().work, profile, std::nullopt).losses.overhead;
+    } catch (const InputError&) {
+      // Fewer cycles than the blocks take without work: a diagnosis says so.
+    }
   }
   if (!has_tail) return facts;
   const Prediction equal = predict(on, Work::equal(kCyclesOfBlock), profile, std::nullopt);
@@ -466,10 +470,9 @@ void set_counter(CounterValues& counters, std::string_view text) {
   if (found == columns().end())
     throw InputError("--counter: '{}' is no counter; `occbench columns` lists those that are read", name);
   const std::string value(text.substr(std::min(equals + 1, text.size())));
-  const double read = parse_number<double>(value, fmt::format("--counter {}", name), 0, kMostMeasured) *
-                      (name == found->name ? 1 : found->counter->scale);
-  require_in_range(*found, read);
-  counters.*found->counter->value = read;
+  const double read = parse_number<double>(value, fmt::format("--counter {}", name), 0,
+                                           found->unit == "%" ? 100 : kMostMeasured);
+  counters.*found->counter->value = name == found->name ? read : read * found->counter->scale;
 }
 
 /// Declares --gpu, --cc, --sm-count, --block-size, --grid, --registers and so on.

@@ -74,7 +74,9 @@ ExitStatus show_recorded_rows(const std::string& filter, Console& console) {
   for (const CaseRecord& each : cases) widest = std::max(widest, full_name(each.identity).size());
   const RowTable table(widest);
   const Provenance& first = cases.front().provenance;
-  fmt::print(console.out, "The full suite, recorded on {} at commit {}, {}; theory computed again:\n\n{}\n",
+  fmt::print(console.out,
+             "The full suite, whatever --suite says, recorded on {} at commit {}, {}; theory computed "
+             "again:\n\n{}\n",
              first.gpu, first.commit, first.recorded_at, table.header());
   std::size_t agreeing = 0;
   for (CaseRecord& each : cases) {

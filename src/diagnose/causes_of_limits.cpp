@@ -36,12 +36,14 @@ std::optional<Limiter> blamed_limiter(const Situation& situation) {
   return first;
 }
 
-std::string rule_of(const Situation& situation, Limiter limiter) {
+/// The rules of all that limits: where two do, one alone moves nothing.
+std::string limiting_rules(const Situation& situation) {
+  std::vector<std::string> rules;
   for (const AppliedRule& rule :
        applied_rules(*situation.facts.limits, {situation.launch, situation.usage})) {
-    if (rule.resource == limiter) return rule.sentence;
+    if (situation.occupancy.limiters.contains(rule.resource)) rules.push_back(rule.sentence);
   }
-  return std::string(to_string(limiter));
+  return fmt::format("{}", fmt::join(rules, "; "));
 }
 
 double time_of_highest_theory(const Claim& claim, const Situation& situation) {
@@ -69,13 +71,13 @@ std::optional<Claim> limit_claim(
     std::initializer_list<std::pair<std::string_view, std::optional<double>>> asked) {
   if (blamed_limiter(situation) != limiter) return std::nullopt;
   // Where the counter read more than theory, no more than 100 % less that is missing.
-  Claim claim{.points = 100 - std::max(situation.theoretical_pct, situation.reached_pct),
-              .part = Part::theory,
-              .evidence = evidence_of({{"theoretical_pct", situation.theoretical_pct},
-                                       {"blocks_per_sm", situation.occupancy.blocks_per_sm}}),
-              .because = fmt::format("theory is {:.4g} % ({})", situation.theoretical_pct,
-                                     rule_of(situation, limiter)),
-              .time_ratio = time_of_highest_theory};
+  Claim claim{
+      .points = 100 - std::max(situation.theoretical_pct, situation.reached_pct),
+      .part = Part::theory,
+      .evidence = evidence_of({{"theoretical_pct", situation.theoretical_pct},
+                               {"blocks_per_sm", situation.occupancy.blocks_per_sm}}),
+      .because = fmt::format("theory is {:.4g} % ({})", situation.theoretical_pct, limiting_rules(situation)),
+      .time_ratio = time_of_highest_theory};
   for (const Evidence& evidence : evidence_of(asked)) claim.evidence.push_back(evidence);
   if (limiter == Limiter::registers && spills_show(situation)) {
     claim.remedy = "Fewer registers raise theory and spill more; see what spills cost first.";

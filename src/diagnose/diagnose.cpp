@@ -51,16 +51,24 @@ void limit(std::vector<Claim>& claims, double most, std::optional<Part> part = s
   }
 }
 
+/// The claim that explains most of a loss; nullptr where none explains any.
+Claim* largest_loss(std::vector<Claim>& claims) {
+  Claim* largest = nullptr;
+  for (Claim& each : claims) {
+    if (explains_loss(each) && each.points > (largest == nullptr ? 0 : largest->points)) largest = &each;
+  }
+  return largest;
+}
+
 /// Losses below 0 are gains: the largest loss of the same launch is so much smaller.
 void net_gains(std::vector<Claim>& claims) {
   double gains = 0;
   for (Claim& each : claims) {
     if (explains_loss(each) && each.points < 0) gains -= std::exchange(each.points, 0.0);
   }
-  for (; gains > 0;) {
-    const auto largest = std::ranges::max_element(
-        claims, {}, [](const Claim& each) { return explains_loss(each) ? each.points : -1; });
-    if (largest == claims.end() || largest->points <= 0) return;
+  while (gains > 0) {
+    Claim* const largest = largest_loss(claims);
+    if (largest == nullptr) return;
     const double taken = std::min(gains, largest->points);
     largest->points -= taken;
     gains -= taken;
@@ -136,9 +144,7 @@ double fit(std::vector<Claim>& claims, const Situation& situation) {
   }
   // Chance moves the points of the largest simulated loss.
   if (rest >= kLeastPoints && within_interval_of_prediction(situation)) {
-    const auto largest = std::ranges::max_element(
-        claims, {}, [](const Claim& each) { return explains_loss(each) ? each.points : 0; });
-    if (largest != claims.end() && largest->points > 0) give(*largest, rest, Confidence::inferred, rest);
+    if (Claim* const largest = largest_loss(claims)) give(*largest, rest, Confidence::inferred, rest);
   }
   return rest;
 }
@@ -408,8 +414,10 @@ std::string explanation_of(const LaunchFacts& facts, const std::vector<Finding>&
     return findings.front().sentence + " " + faster->sentence;
   if (!findings.empty()) return findings.front().sentence;
   if (!situation_of(facts)) return "";
-  return facts.readings.counters.achieved_pct || facts.prediction ? "Within half a point of full occupancy."
-                                                                  : "";
+  if (facts.readings.counters.achieved_pct) return "Within half a point of full occupancy.";
+  if (!facts.prediction) return "";
+  return fmt::format("Predicted within half a point of full occupancy{}; no counter was read.",
+                     facts.work_is_inferred ? ", if its blocks are equal" : "");
 }
 
 std::string explanation_of(const LaunchFacts& facts) {

@@ -64,11 +64,14 @@ bool label_variant(const CaseRecord& record, std::span<const CaseRecord> records
 bool is_another_build(const CaseRecord& record, const CaseRecord& other,
                       std::span<const CaseRecord> records) {
   if (!says_how_fast(record) || !says_how_fast(other)) return false;
-  return is_same_launch(record, other) && is_same_amount(record, other) &&
-         record.compiled->spill_bytes != other.compiled->spill_bytes &&
-         record.compiled->usage.registers_per_thread != other.compiled->usage.registers_per_thread &&
-         (split_build(record.identity.parameters).second == split_build(other.identity.parameters).second ||
-          (label_variant(record, records) && label_variant(other, records)));
+  if (!is_same_launch(record, other) || !is_same_amount(record, other) ||
+      record.compiled->usage.registers_per_thread == other.compiled->usage.registers_per_thread)
+    return false;
+  const auto [build, input] = split_build(record.identity.parameters);
+  const auto [other_build, other_input] = split_build(other.identity.parameters);
+  if (build != other_build) return input == other_input;
+  return record.compiled->spill_bytes != other.compiled->spill_bytes &&
+         (input == other_input || (label_variant(record, records) && label_variant(other, records)));
 }
 
 /// Whether two rows are of one build and launch, but for dynamic shared memory and carveout.
@@ -104,7 +107,8 @@ bool is_smaller_carveout(const CaseRecord& record, const CaseRecord& other) {
          is_same_build(record, other) && parameters_but_carveout(record) == parameters_but_carveout(other);
 }
 
-std::optional<OtherBuild> fastest_of(std::span<const CaseRecord> records, const auto& counts) {
+std::optional<OtherBuild> fastest_of(std::span<const CaseRecord> records, const CaseRecord& record,
+                                     const auto& counts) {
   const CaseRecord* fastest = nullptr;
   int least_registers = 0;
   for (const CaseRecord& other : records) {
@@ -114,8 +118,10 @@ std::optional<OtherBuild> fastest_of(std::span<const CaseRecord> records, const 
     if (fastest == nullptr || *other.times.time_us < *fastest->times.time_us) fastest = &other;
   }
   if (fastest == nullptr) return std::nullopt;
-  const Pairs build = split_build(fastest->identity.parameters).first;
-  return OtherBuild{.build = build.empty() ? fastest->identity.variant : pairs_text(build),
+  const CaseIdentity& found = fastest->identity;
+  const Pairs build = split_build(found.parameters).first;
+  const bool named_so = found.variant == record.identity.variant && !build.empty();
+  return OtherBuild{.build = named_so ? pairs_text(build) : found.variant,
                     .registers_per_thread = fastest->compiled->usage.registers_per_thread,
                     .least_registers = least_registers,
                     .dynamic_shared_bytes = fastest->launch->dynamic_shared_bytes,
@@ -268,21 +274,22 @@ LaunchFacts facts_of(const CaseRecord& record, const Limits* limits) {
 }
 
 OtherBuilds other_builds_of(const CaseRecord& record, std::span<const CaseRecord> records) {
-  return {.faster = fastest_of(records,
-                               [&](const CaseRecord& other) {
-                                 return is_another_build(record, other, records) &&
-                                        *other.times.time_us <= kFaster * *record.times.time_us;
-                               }),
-          .roomier = fastest_of(records,
-                                [&](const CaseRecord& other) {
-                                  return is_another_build(record, other, records) &&
-                                         other.compiled->usage.registers_per_thread >
-                                             record.compiled->usage.registers_per_thread;
-                                }),
-          .leaner = fastest_of(
-              records, [&](const CaseRecord& other) { return is_leaner_launch(record, other, records); }),
-          .carveout = fastest_of(
-              records, [&](const CaseRecord& other) { return is_smaller_carveout(record, other); })};
+  return {
+      .faster = fastest_of(records, record,
+                           [&](const CaseRecord& other) {
+                             return is_another_build(record, other, records) &&
+                                    *other.times.time_us <= kFaster * *record.times.time_us;
+                           }),
+      .roomier = fastest_of(records, record,
+                            [&](const CaseRecord& other) {
+                              return is_another_build(record, other, records) &&
+                                     other.compiled->usage.registers_per_thread >
+                                         record.compiled->usage.registers_per_thread;
+                            }),
+      .leaner = fastest_of(records, record,
+                           [&](const CaseRecord& other) { return is_leaner_launch(record, other, records); }),
+      .carveout = fastest_of(records, record,
+                             [&](const CaseRecord& other) { return is_smaller_carveout(record, other); })};
 }
 
 }  // namespace occbench

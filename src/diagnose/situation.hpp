@@ -18,7 +18,7 @@ namespace occbench {
 /// Another build of a launch's kernel: the same useful work in the same launch, with other registers and spills; or with other
 /// dynamic shared memory or carveout.
 struct OtherBuild {
-  std::string build;  ///< the parameters of a sweep that name it, else the column variant
+  std::string build;  ///< the column variant, or the parameters of a sweep that name it
   int registers_per_thread = 0;
   int least_registers = 0;  ///< of all builds that it is the fastest of
   std::int64_t dynamic_shared_bytes = 0;

@@ -78,6 +78,16 @@ struct Value {
   Deviation deviation;
 };
 
+/// Whether values are two halves, each narrower than what is between them: no majority says which is right.
+bool are_two_halves(std::vector<double> values, double named_from) {
+  if (values.size() % 2 != 0) return false;
+  std::ranges::sort(values);
+  const std::size_t half = values.size() / 2;
+  const double apart = values[half] - values[half - 1];
+  return apart > 2 * named_from && apart > values[half - 1] - values.front() &&
+         apart > values.back() - values[half];
+}
+
 /// @param values  less their median
 /// @returns the distance from which on a GPU is named
 std::optional<double> judge(const FleetRows& rows, FleetQuantity quantity, std::vector<Value>& values) {
@@ -91,7 +101,8 @@ std::optional<double> judge(const FleetRows& rows, FleetQuantity quantity, std::
   }
   const Middle middle = middle_of(numbers, facts.named_from);
   const auto is_out = [&](double value) { return std::abs(value) > middle.named_from; };
-  if (2 * std::ranges::count_if(numbers, is_out) >= std::ssize(numbers)) {
+  if (2 * std::ranges::count_if(numbers, is_out) >= std::ssize(numbers) ||
+      are_two_halves(numbers, facts.named_from)) {
     for (const Value& each : values) {
       if (each.of != nullptr && each.of->no_verdict.empty())
         each.of->no_verdict = fmt::format(
@@ -382,6 +393,28 @@ void add_failures(const FleetRows& rows, ComparedGpu& compared) {
        .worst_case = first});
 }
 
+/// Appends a note of cases that most peers have and this GPU has not: what ended it may have left no row.
+void add_missing(const FleetRows& rows, std::span<const std::size_t> peers, ComparedGpu& compared) {
+  const auto lacks = [&](std::size_t gpu, std::size_t number) {
+    return !rows.gpus[gpu].reading(number).present;
+  };
+  std::size_t missing = 0;
+  std::string first;
+  for (std::size_t number = 0; number < rows.cases.size(); ++number) {
+    const auto lacking = std::ranges::count_if(peers, [&](std::size_t gpu) { return lacks(gpu, number); });
+    if (!lacks(compared.gpu, number) || 2 * lacking >= std::ssize(peers)) continue;
+    if (missing++ == 0) first = rows.cases[number].name;
+  }
+  if (missing == 0) return;
+  compared.findings.push_back({.cause = "missing",
+                               .size = static_cast<double>(missing),
+                               .size_unit = "cases",
+                               .note = true,
+                               .sentence = fmt::format("it lacks {} of {} cases that most of its peers have.",
+                                                       missing, rows.cases.size()),
+                               .worst_case = first});
+}
+
 /// Appends columns in which a GPU differs from more than half of its peers, and cases that failed.
 void add_differences(const FleetRows& rows, std::span<const std::size_t> peers,
                      std::span<ComparedGpu> compared) {
@@ -399,7 +432,10 @@ void add_differences(const FleetRows& rows, std::span<const std::size_t> peers,
                                                        value, attribute.unit, usual)});
     }
   }
-  for (ComparedGpu& each : compared) add_failures(rows, each);
+  for (ComparedGpu& each : compared) {
+    add_failures(rows, each);
+    add_missing(rows, peers, each);
+  }
 }
 
 }  // namespace

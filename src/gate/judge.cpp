@@ -450,7 +450,8 @@ void judge_measured(const Sides& sides, const GateContext& context, LaunchChange
 /// Why the times of two rows cannot decide; empty if they can.
 std::string why_advisory(const Row& baseline, const Row& candidate) {
   if (baseline.time_status == "simulated") return "simulated";
-  if (baseline.gpu_uuid.empty() || baseline.gpu_uuid != candidate.gpu_uuid) return "not of the same GPU";
+  if (baseline.gpu_uuid.empty() || candidate.gpu_uuid.empty()) return "which GPU it was is not known";
+  if (baseline.gpu_uuid != candidate.gpu_uuid) return "not of the same GPU";
   try {
     const auto apart = parse_iso_time(candidate.recorded_at) - parse_iso_time(baseline.recorded_at);
     return std::chrono::abs(apart) > std::chrono::seconds(kComparableSeconds)

@@ -45,6 +45,10 @@ Cut cut(const Launch& launch, std::int64_t wave) {
   return result;
 }
 
+/// A launch whose blocks do nothing takes at most this much longer than one that was read: what giving blocks out takes is a typical
+/// value, not each GPU's.
+constexpr double kMostAboveRead = 1.5;
+
 /// Launches that differ less between never and always in lockstep tell nothing: streams of such warps are
 /// predicted to some two points.
 constexpr double kLeastSpanPoints = 5;
@@ -79,6 +83,13 @@ std::optional<InferredWork> infer_work(const Asked& asked, const ObservedLaunch&
   for (int step = 0; step < kMostSteps; ++step) {
     const double now = simulated(cycles);
     if (std::abs(goal - now) <= kNearEnough * goal) break;
+    if (cycles == 1 && now > kMostAboveRead * goal)
+      throw InputError(
+          "no work can be inferred: blocks that do nothing take {} cycles, and {} were read; check grid, "
+          "time and clock",
+          grouped(std::llround(now / goal *
+                               (from_time ? *observed.elapsed_cycles : *observed.cycles_active_mean))),
+          grouped(std::llround(from_time ? *observed.elapsed_cycles : *observed.cycles_active_mean)));
     const double slope = step > 0 && cycles != before ? (now - simulated_before) / (cycles - before) : 0;
     const double next = slope > 0 ? cycles + (goal - now) / slope : cycles * goal / now;
     before = std::exchange(cycles, std::round(std::clamp(next, 1.0, 1e12)));

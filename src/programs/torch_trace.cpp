@@ -44,8 +44,9 @@ bool is_read(const std::string& key) {
 }
 
 constexpr int kCopy = -1;
+constexpr int kKernelLeftOut = -2;  ///< busy, too
 
-/// When a kernel, by its number, or a copy ran.
+/// When a kernel, by its number, or a copy ran, for longer than no time.
 struct Ran {
   double begin_us;
   double end_us;
@@ -81,14 +82,15 @@ BusyTime busy_time(std::span<const Ran> all, std::vector<double>& beside_us) {
     if (kernels.empty() && copies > 0) busy.copies_us += us;
     if (kernels.size() > 1) {
       busy.overlapping_us += us;
-      for (const int kernel : kernels) beside_us[static_cast<std::size_t>(kernel)] += us;
+      for (const int kernel : kernels)
+        if (kernel >= 0) beside_us[static_cast<std::size_t>(kernel)] += us;
     }
     if (edge.what == kCopy) {
       copies += edge.begins ? 1 : -1;
     } else if (edge.begins) {
       kernels.push_back(edge.what);
-    } else if (const auto ended = std::ranges::find(kernels, edge.what); ended != kernels.end()) {
-      kernels.erase(ended);  // one of no time ends before it begins
+    } else {
+      kernels.erase(std::ranges::find(kernels, edge.what));
     }
   }
   return busy;
@@ -186,7 +188,7 @@ class Reader {
     const auto kernel = kernel_of(event, args);
     if (!kernel) {
       ++trace_.malformed;
-      return;
+      return add_span(device, event, kKernelLeftOut);
     }
     const double duration_us = *number_in(event, "dur");
     const auto [found, is_new] = collected_.try_emplace({device, *kernel});
@@ -204,7 +206,7 @@ class Reader {
   void add_span(int device, const Parsed& event, int what) {
     const auto begin_us = number_in(event, "ts");
     const double duration_us = number_in(event, "dur").value_or(-1);
-    if (begin_us && std::isfinite(*begin_us + duration_us) && duration_us >= 0)
+    if (begin_us && std::isfinite(*begin_us + duration_us) && *begin_us + duration_us > *begin_us)
       ran_[device].push_back({*begin_us, *begin_us + duration_us, what});
   }
 
@@ -355,6 +357,10 @@ TorchTrace parse_torch_trace(std::istream& text, std::string_view source) {
     throw InputError("{} is not a whole JSON file: {}", source, error.what());
   }
   TorchTrace trace = reader.finish();
+  if (trace.kernels.empty() && trace.malformed > 0)
+    throw InputError(
+        "{} has {}, and none with a name, a time, grid, block and registers that a launch can have", source,
+        counted(trace.malformed, "event") + " of kernels");
   if (trace.kernels.empty()) {
     throw InputError(
         "{} has no kernels: export it with prof.export_chrome_trace from a torch.profiler that was on with "
@@ -397,7 +403,7 @@ ProgramTable import_torch_trace(const ImportOptions& options, std::ostream& err)
   TorchTrace trace = read_torch_trace(options.file);
   choose_clocks(trace, options.clock_mhz, err);
   if (trace.malformed > 0) {
-    fmt::print(err, "{} of {} is left out: no launch has such a grid, block or time\n",
+    fmt::print(err, "{} of kernels left out of {}: no launch has such a grid, block, registers or time\n",
                counted(trace.malformed, "event"), options.file.string());
   }
   ProgramTable table;

@@ -234,7 +234,7 @@ TEST(ExplainNumbers, ShortBlocksAreCalledUnevenWhereTheTimeIsFarLongerThanTheMea
       "--counter resident_blocks=7.3 --counter sm_cycles_active_avg=74000";
   const std::string said = printed(launch + " --time-us 120");
   EXPECT_LT(said.find("[uneven_blocks, inferred]"), said.find("[overhead, inferred]")) << said;
-  EXPECT_THAT(said, HasSubstr("44 points: blocks are uneven"));
+  EXPECT_THAT(said, HasSubstr("44 points: an SM's places stay empty once no block waits: blocks are uneven"));
   // Where nothing tells them apart, that is said.
   EXPECT_THAT(printed(launch), testing::AllOf(HasSubstr("[overhead, inferred]"),
                                               HasSubstr("uneven blocks may leave as many places empty"),
@@ -487,7 +487,8 @@ TEST(ExplainNumbers, RefuseWhatIsMissingOrCannotBeWithTheOptionTheValueAndTheRan
   EXPECT_THAT(refused("--counter resident_blocks"),
               HasSubstr("--counter resident_blocks = '' is not a number"));
   EXPECT_THAT(refused("--counter issue=4"), HasSubstr("'issue' is no counter; `occbench columns` lists"));
-  EXPECT_THAT(refused("--counter issue_active_pct=101"), HasSubstr("issue_active_pct = 101"));
+  EXPECT_THAT(refused("--counter issue_active_pct=101"),
+              HasSubstr("issue_active_pct = '101' is not a number from 0 to 100"));
   EXPECT_THAT(refused("--time-us 0"), HasSubstr("--time-us = '0' is not a number from"));
   EXPECT_THAT(refused("--dynamic-smem 300K"), HasSubstr("cannot be launched"));
   EXPECT_THAT(refused("--format csv"), HasSubstr("--format csv is for rows"));

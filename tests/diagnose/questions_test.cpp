@@ -405,6 +405,38 @@ TEST(ByNumbers, FourAndALargeFractionOfAWaveLoseThreePointsAndTheRestIsSomething
   EXPECT_NEAR(the(uneven, Cause::uneven_blocks).points, 50 - 100 * 2.5 / 8 - tail.points, 0.1);
 }
 
+TEST(ByNumbers, TheLimitOfTheoryTakesNothingOfWhatIsLostBelowIt) {
+  LaunchFacts facts =
+      by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 7920}, {.registers_per_thread = 40}, 74);
+  facts.work = Work::equal(200'000);
+  facts.prediction.emplace();
+  facts.prediction->predicted_pct = 75;
+  facts.prediction->interval = {73.5, 75};
+  const auto findings = diagnose(facts);
+  EXPECT_NEAR(the(findings, Cause::register_limit).points, 25, 1e-9);
+  EXPECT_NEAR(the(findings, Cause::unexplained).points, 1, 1e-9);
+}
+
+TEST(ByNumbers, TwoLimitsAreToldWithTheRulesOfBoth) {
+  // One block by 168 registers x 384 threads, and one by 213,000 B.
+  const LaunchFacts facts =
+      by_numbers("9.0", 132, {.block_threads = 384, .grid_blocks = 132, .dynamic_shared_bytes = 213'000},
+                 {.registers_per_thread = 168}, 18.7);
+  EXPECT_THAT(the(diagnose(facts), Cause::register_limit).sentence,
+              AllOf(HasSubstr("65,536 / 64,512 = 1 block; "), HasSubstr("= 1 block)")));
+}
+
+TEST(ByNumbers, APredictionAloneIsNoReadingOfFullOccupancy) {
+  LaunchFacts facts =
+      by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 10560}, {.registers_per_thread = 32});
+  facts.prediction.emplace();
+  facts.prediction->predicted_pct = 99.8;
+  facts.prediction->predicted_elapsed_pct = 99.8;
+  facts.work_is_inferred = true;
+  EXPECT_EQ(explanation_of(facts),
+            "Predicted within half a point of full occupancy, if its blocks are equal; no counter was read.");
+}
+
 TEST(ByNumbers, EqualBlocksThatAreMissingAreThoseOfTheLastWave) {
   // 32 registers: 8 blocks per SM; 2.75 waves of 1,056. A quarter of a block is missing, 3 points.
   const Launch launch{.block_threads = 256, .grid_blocks = 2904};

@@ -250,7 +250,7 @@ TEST(RecordedSuite, ASpilledRowNamesTheBuildOfItsKernelThatIsFaster) {
     ASSERT_NE(few, records.end());
     ASSERT_TRUE(other_builds_of(*few, records).faster)
         << "another number of minimum blocks is another parameter";
-    EXPECT_EQ(other_builds_of(*few, records).faster->variant, "min_blocks_2");
+    EXPECT_EQ(other_builds_of(*few, records).faster->build, "min_blocks_2");
     EXPECT_EQ(other_builds_of(*few, records).roomier->registers_per_thread, 128);
     // One build answers for two numbers of minimum blocks, and takes as long.
     int labelled_twice = 0;
@@ -264,7 +264,7 @@ TEST(RecordedSuite, ASpilledRowNamesTheBuildOfItsKernelThatIsFaster) {
       const auto spilled = std::ranges::find(findings, Cause::spills, &Finding::cause);
       ASSERT_NE(spilled, findings.end());
       EXPECT_THAT(spilled->time->sentence,
-                  testing::EndsWith("were measured with " + facts.others.faster->variant + "."));
+                  testing::EndsWith("were measured with " + facts.others.faster->build + "."));
       EXPECT_EQ(facts.others.faster->registers_per_thread, 128);
     }
     EXPECT_EQ(labelled_twice, 2);
@@ -277,17 +277,34 @@ TEST(RecordedSuite, ARowOfOtherParametersIsNoOtherBuildWhereAVariantHasSeveral) 
     return each.identity.variant != "min_blocks_2" && each.identity.variant != "min_blocks_5";
   });
   ASSERT_EQ(records.size(), 2U);
-  EXPECT_TRUE(other_builds_of(records[1], records).faster);
-  // As if both variants had been measured with two inputs, one of which takes twice the time.
+  // As if both variants had been measured with two inputs, one of which takes half of the time.
   for (const std::size_t row : {0, 1}) {
     CaseRecord other = records[row];
-    for (auto& [name, value] : other.identity.parameters) value = "another";
-    *other.times.time_us *= 2;
-    *other.times.throughput /= 2;
+    other.identity.parameters.emplace_back("input", "another");
+    *other.times.time_us /= 2;
+    *other.times.throughput *= 2;
     records.push_back(std::move(other));
   }
-  EXPECT_FALSE(other_builds_of(records[1], records).faster);
-  EXPECT_TRUE(other_builds_of(records[3], records).faster) << "of the same input";
+  for (const std::size_t row : {1, 3}) {
+    const auto faster = other_builds_of(records[row], records).faster;
+    ASSERT_TRUE(faster);
+    EXPECT_EQ(faster->time_us, records[row - 1].times.time_us) << "of the same input";
+    EXPECT_EQ(faster->build, "min_blocks_2");
+  }
+}
+
+TEST(RecordedSuite, ACapOfASweepIsAnotherBuildAlsoWhereNothingIsSpilled) {
+  const auto records =
+      read_case_records(OCCBENCH_SOURCE_DIR "/results/nvidia-h100-80gb-hbm3/sweeps/product.csv");
+  for (const auto& [row, times] : {std::pair(0, "2.1 times"), std::pair(1, "1.5 times")}) {
+    LaunchFacts facts = facts_of(records.at(row));
+    facts.others = other_builds_of(records[row], records);
+    const auto findings = diagnose(facts);
+    const auto faster = std::ranges::find(findings, Cause::faster_build, &Finding::cause);
+    ASSERT_NE(faster, findings.end());
+    EXPECT_THAT(faster->sentence, testing::AllOf(testing::HasSubstr("With 70 registers (register_cap=72)"),
+                                                 testing::HasSubstr(times)));
+  }
 }
 
 TEST(RecordedSuite, ASpilledRowThatIsFastestSaysThatItsBuildOfMoreRegistersIsSlower) {

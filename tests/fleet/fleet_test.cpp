@@ -257,9 +257,26 @@ TEST_F(Fleet, NamesAGpuThatTakesLongerAtItsClockWhereNoCyclesWereCounted) {
 }
 
 TEST_F(Fleet, HasNoVerdictWhereNoMajorityAgrees) {
-  EXPECT_EQ(fleet({fleet_file(1, 4, {{0, slow_clock}, {1, slow_clock}})}), ExitStatus::no_verdict);
-  EXPECT_THAT(out_, HasSubstr("differ in sm_clock, and no majority says which"));
-  EXPECT_THAT(out_, Not(HasSubstr("below the median")));
+  // Of eight the halves themselves make the spread from which on a GPU is named.
+  for (const int gpus : {4, 8}) {
+    std::map<int, Fault> half;
+    for (int gpu = 0; gpu < gpus / 2; ++gpu) half[gpu] = slow_clock;
+    EXPECT_EQ(fleet({fleet_file(1, gpus, half)}), ExitStatus::no_verdict);
+    EXPECT_THAT(out_, HasSubstr("differ in sm_clock, and no majority says which"));
+    EXPECT_THAT(out_, Not(HasSubstr("below the median")));
+  }
+}
+
+TEST_F(Fleet, NotesCasesThatMostPeersHave) {
+  MadeUpFleet made_up(1);
+  std::string text;
+  for (int gpu = 0; gpu < 4; ++gpu) {
+    std::vector<Row> rows = made_up.gpu(gpu);
+    if (gpu == 2) rows.erase(rows.begin());
+    text += text_of(rows);
+  }
+  EXPECT_EQ(fleet({write("lacking.csv", text)}), ExitStatus::done);
+  EXPECT_THAT(out_, ContainsRegex("it lacks 1 of [0-9]+ cases that most of its peers have"));
 }
 
 TEST_F(Fleet, SaysHowMuchLessAndHowMuchLongerInPercentOfTheMedian) {

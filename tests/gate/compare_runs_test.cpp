@@ -66,6 +66,7 @@ TEST(Gate, SlowerOnAnotherGpuOrDayIsAdvice) {
     EXPECT_THAT(first_reason(comparison), HasSubstr(std::string(why)));
   };
   check([](Row& row) { row.gpu_uuid = "GPU-2"; }, "not of the same GPU");
+  check([](Row& row) { row.gpu_uuid = ""; }, "which GPU it was is not known");
   check([](Row& row) { row.recorded_at = "2026-03-01T13:00:01Z"; }, "more than an hour apart");
   check([](Row& row) { row.recorded_at = "yesterday"; }, "not known to be recorded within an hour");
 }

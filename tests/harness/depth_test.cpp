@@ -369,10 +369,10 @@ const Cells kCountersOfTheFullSuite = {{"fp32_pipe_pct", "51"},
                                        {"barrier_stall_warps", "51"},
                                        {"memory_stall_warps", "102"}};
 // The counters' made-up values are no launch's.
-const Cells kExplanationOfCounters = {{"explanation",
-                                       "24 points: giving 1,056 blocks out takes 1,236 cycles or so, so 51 "
-                                       "active cycles belong to another launch or to "
-                                       "several."}};
+const Cells kExplanationOfCounters = {
+    {"explanation",
+     "24 points: an SM can hold 32 blocks at once, however soon their warps "
+     "end, so 51 resident blocks belong to another launch or to several."}};
 const Cells kExplanation = {
     {"explanation",
      "25 points: theory is 75 % (768 threads are 24 warps of 32; an SM has 64: 64 / 24 = 2 blocks)."}};

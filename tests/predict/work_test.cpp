@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "message_of.hpp"
 #include "occupancy/input_error.hpp"
 #include "predict/inferred_work.hpp"
 #include "predict/parallel.hpp"
@@ -227,6 +228,17 @@ TEST(InferredWork, TakesTheTimeWhereBothAreKnown) {
 
 TEST(InferredWork, IsNotThereWhereNothingIsKnown) {
   EXPECT_FALSE(inferred(132, {}));
+}
+
+/// 20,000 blocks take 22,738 cycles to be given out.
+TEST(InferredWork, IsRefusedWhereBlocksThatDoNothingTakeFarLonger) {
+  EXPECT_THAT(
+      message_of([] { inferred(20000, {.elapsed_cycles = 9900}); }),
+      testing::MatchesRegex("no work can be inferred: blocks that do nothing take 22,[0-9]+ cycles, and "
+                            "9,900 were read; check grid, time and clock"));
+  EXPECT_THAT(message_of([] { inferred(20000, {.cycles_active_mean = 900}); }),
+              testing::HasSubstr("and 900 were read"));
+  EXPECT_TRUE(inferred(20000, {.elapsed_cycles = 20000}));
 }
 
 TEST(InferredWork, OfTheLargestGridTakesItsTime) {

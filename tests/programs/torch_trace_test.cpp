@@ -125,6 +125,25 @@ TEST(TorchTrace, TellsCopiesFromTimeWithNothing) {
                         "copy less, or beside kernels (pinned memory"));
 }
 
+TEST(TorchTrace, KernelsOfNoTimeOrLeftOutChangeNothingOfWhenTheGpuWasBusy) {
+  const auto kernel = [](double begin_us, double us, const char* grid = "132,1,1") {
+    return kernel_event("one", us, grid, "128,1,1", 32, 0, 3, 7, begin_us);
+  };
+  const auto said = [&](const std::string& first) {
+    return imported(first + "," + kernel(100, 200) + "," + kernel(900, 100)).first;
+  };
+  EXPECT_THAT(
+      said(kernel(0, 0)),
+      HasSubstr("0.9 ms from the first kernel to the end of the last: 33 % with a kernel, 67 % without"));
+  EXPECT_THAT(said(kernel(400, 300, "0,1,1")), testing::AllOf(HasSubstr("1 event of kernels left out of"),
+                                                              HasSubstr("67 % with a kernel, 33 % without")));
+}
+
+TEST(TorchTrace, SaysThatNoKernelCanBeUsed) {
+  EXPECT_THAT(message_of([] { parsed(kernel_event("one", 5, "0,1,1", "128,1,1", 32, 0, 3, 7)); }),
+              HasSubstr("has 1 event of kernels, and none with a name, a time, grid"));
+}
+
 TEST(TorchTrace, KernelsThatRunAtOnceFillWhatOthersLeaveEmpty) {
   const auto [said, cases] = imported(kernel_event("one", 100, "54,1,1", "1024,1,1", 32, 0, 3, 7, 0) + "," +
                                       kernel_event("other", 50, "54,1,1", "1024,1,1", 32, 0, 3, 20, 25));

@@ -106,7 +106,7 @@ def figures(frame: pl.DataFrame) -> list[dict[str, str]]:
         first = [
             ("GPU time", f"{ms:,.1f}", f"ms in {frame['launches'].sum():,} launches"),
             ("Of it with a counter", share, "%"),
-            ("Achieved occupancy, by time", f"{of_time:.1f}", "%"),
+            ("Achieved occupancy, by time", *((f"{of_time:.1f}", "%") if len(read) else ("–", "not counted"))),
         ]
     else:
         first = [

@@ -78,8 +78,16 @@ def programs(rows: Rows) -> Drawing:
     worst = frame.sort("lost", descending=True).row(0, named=True)
     allowed = (frame["ms"] * frame["theoretical_pct"]).sum() / whole
     reached = 100 * frame["achieved"].sum() / whole
+    uncounted = frame["achieved_pct"].null_count()
+    how = (
+        "was reached"
+        if not uncounted
+        else "is predicted"
+        if uncounted == len(frame)
+        else "was reached, or is predicted"
+    )
     sentence = (
         f"{counted(len(frame), 'kernel configuration')} took {whole:.1f} ms. Weighted by time, theory allows {allowed:.1f} % "
-        f"occupancy and {reached:.1f} % was reached. {worst['case']} loses most: {worst['lost']:.2f} of {lost:.2f} ms."
+        f"occupancy and {reached:.1f} % {how}. {worst['case']} loses most: {worst['lost']:.2f} of {lost:.2f} ms."
     )
     return Drawing(sentence + (remedies(frame) if has_regions else ""), panels)
