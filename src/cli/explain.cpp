@@ -369,6 +369,8 @@ void require_in_range(const NumbersOption& numbers, const Limits& limits) {
   if (numbers.counters.resident_blocks.value_or(0) > limits.max_blocks_per_sm)
     throw InputError("--counter resident_blocks: {} is more than the {} blocks that an SM can hold",
                      *numbers.counters.resident_blocks, limits.max_blocks_per_sm);
+  if (numbers.counters.sm_cycles_active_avg == 0.0)
+    throw InputError("--counter sm_cycles_active_avg = 0: no block of such a launch can have run");
   check_static_shared(limits, numbers.usage);
   check_whole_clusters(numbers.launch);
 }
@@ -494,9 +496,7 @@ void declare_numbers_option(CLI::App& parser, NumbersOption& numbers) {
           [&numbers](const std::vector<std::string>& texts) {
             for (const std::string& text : texts) set_counter(numbers.counters, text);
           },
-          "what another counter read, several separated by commas; NAME is a column (`occbench columns`) or "
-          "the "
-          "counter itself, as ncu names it")
+          "what other counters read, separated by commas; NAME as in `occbench columns` or in ncu")
       ->delimiter(',')
       ->type_name("NAME=VALUE")
       ->group(kNumbersGroup);

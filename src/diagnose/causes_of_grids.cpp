@@ -316,8 +316,7 @@ std::optional<Claim> uneven_blocks(const Situation& situation) {
       .because =
           (may_be_short        ? "blocks are uneven, or so short that giving them out takes most of the time"
            : contention_unread ? "an SM's places stay empty once no block waits: blocks are uneven, or "
-                                 "contend for issue slots or "
-                                 "a pipe, which were not read"
+                                 "contend for issue slots or a pipe, which were not read"
                                : "blocks are uneven, and an SM's places stay empty once no block waits") +
           or_last_wave,
       .remedy =

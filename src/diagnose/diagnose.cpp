@@ -298,8 +298,7 @@ std::string what_would_settle(const Situation& situation) {
            "no block.";
   return "`ncu --metrics sm__ctas_active.avg.per_cycle_active,sm__cycles_active.avg PROGRAM` reads the "
          "resident blocks (--counter resident_blocks=N), which show whether places had no block, and the "
-         "active cycles "
-         "(--counter sm_cycles_active_avg=N), which show whether blocks are short.";
+         "active cycles (--counter sm_cycles_active_avg=N), which show whether blocks are short.";
 }
 
 /// @param claims  fitted to what was measured
