@@ -486,6 +486,8 @@ TEST(ExplainNumbers, RefuseWhatIsMissingOrCannotBeWithTheOptionTheValueAndTheRan
   EXPECT_THAT(refused("--counter resident_blocks=33"), HasSubstr("more than the 32 blocks"));
   EXPECT_THAT(refused("--counter resident_blocks"),
               HasSubstr("--counter resident_blocks = '' is not a number"));
+  EXPECT_THAT(refused("--counter sm_cycles_active_avg=0"),
+              HasSubstr("no block of such a launch can have run"));
   EXPECT_THAT(refused("--counter issue=4"), HasSubstr("'issue' is no counter; `occbench columns` lists"));
   EXPECT_THAT(refused("--counter issue_active_pct=101"),
               HasSubstr("issue_active_pct = '101' is not a number from 0 to 100"));
