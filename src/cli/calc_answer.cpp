@@ -437,13 +437,16 @@ std::string time_sentence(double now_pct, double pct, double waves) {
   if (waves > 0 && waves <= 1) return "Time: none is saved, for all blocks of the grid are resident at once.";
   const double saved = most_time_saved(now_pct, pct, waves);
   const double rounds = std::ceil(waves);
-  const bool by_rounds = waves > 0 && saved > 1 - now_pct / pct + 0.005;
+  const double after = std::ceil(waves * now_pct / pct - 1e-9);
+  std::string why;
+  if (waves > 0 && saved > 0 && after == rounds)
+    why = fmt::format(", but equal blocks take {:.0f} rounds as now and save nothing", rounds);
+  else if (waves > 0 && saved > 1 - now_pct / pct + 0.005)
+    why = fmt::format(" ({} of blocks instead of {:.0f})", counted(std::llround(after), "round"), rounds);
   return fmt::format(
       "Time: {} takes at most {:.0f} % less{}, if warps wait for latency; none is saved where "
       "memory, issue slots or a pipe are saturated, or registers are spilled.",
-      percent_text(pct), 100 * saved,
-      by_rounds ? fmt::format(" ({:.0f} rounds of blocks instead of {:.0f})", rounds * (1 - saved), rounds)
-                : "");
+      percent_text(pct), 100 * saved, why);
 }
 
 /// A grid that is not of whole waves, and those beside it.

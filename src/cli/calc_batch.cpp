@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include <fmt/ostream.h>
 #include <nlohmann/json.hpp>
@@ -282,16 +283,34 @@ Json row_of(const DeviceKernel& kernel, const Question& question, const std::str
   return row;
 }
 
-/// Cases are named "shapes::reversed<256>(float*) sm_90", and those of equal names numbered.
+/// "shapes::reversed<256>(float*) sm_90", and of several of one name, such as static kernels of several files, "(1 of 2)" behind it.
+/// They are in the order of what they use, so that another order in the file is no change, and another number of them no match.
+std::vector<std::string> case_names(std::span<const DeviceKernel> kernels) {
+  std::map<std::string, std::vector<std::size_t>> alike;
+  for (std::size_t i = 0; i < kernels.size(); ++i)
+    alike[fmt::format("{} {}", source_name(kernels[i].symbol), kernels[i].architecture)].push_back(i);
+  std::vector<std::string> names(kernels.size());
+  for (auto& [name, places] : alike) {
+    std::ranges::stable_sort(places, {}, [&](std::size_t i) {
+      const DeviceKernel& kernel = kernels[i];
+      return std::tuple(kernel.usage.registers_per_thread, kernel.usage.static_shared_bytes,
+                        kernel.usage.local_bytes_per_thread, kernel.usage.barriers, kernel.max_block_threads,
+                        kernel.local ? kernel.local->bytes : 0);
+    });
+    for (std::size_t number = 0; number < places.size(); ++number)
+      names[places[number]] =
+          places.size() == 1 ? name : fmt::format("{} ({} of {})", name, number + 1, places.size());
+  }
+  return names;
+}
+
 std::vector<Json> rows_of(std::span<const DeviceKernel> kernels, const BinaryQuestion& asked) {
   std::vector<Json> rows;
-  std::map<std::string, int> counts;
-  for (const DeviceKernel& kernel : kernels) {
-    const std::string name = fmt::format("{} {}", source_name(kernel.symbol), kernel.architecture);
-    const int count = ++counts[name];
+  const std::vector<std::string> names = case_names(kernels);
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const DeviceKernel& kernel = kernels[i];
     const int threads = asked.block_threads.value_or(default_block_threads(kernel));
-    rows.push_back(row_of(kernel, question_at(kernel, asked, threads),
-                          count == 1 ? name : fmt::format("{} #{}", name, count)));
+    rows.push_back(row_of(kernel, question_at(kernel, asked, threads), names[i]));
     if (!asked.block_threads && kernel.required_block_threads == 0)
       rows.back()["assumed"] =
           fmt::format("{} threads per block assumed: calc --from takes --block-size", threads);

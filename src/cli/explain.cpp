@@ -40,7 +40,7 @@ namespace {
 
 /// A launch of which numbers alone are known, as a profiler's page shows them.
 struct NumbersOption : LaunchOptions {
-  CounterValues counters;
+  Readings readings;
   std::optional<double> time_us;
   std::optional<double> clock_mhz;
 };
@@ -366,10 +366,10 @@ void require_in_range(const NumbersOption& numbers, const Limits& limits) {
   if (!sm_count_of(numbers.gpu))
     throw InputError("--sm-count: give the number of SMs, as `occbench devices` shows it");
   require_launch(numbers);
-  if (numbers.counters.resident_blocks.value_or(0) > limits.max_blocks_per_sm)
+  if (numbers.readings.counters.resident_blocks.value_or(0) > limits.max_blocks_per_sm)
     throw InputError("--counter resident_blocks: {} is more than the {} blocks that an SM can hold",
-                     *numbers.counters.resident_blocks, limits.max_blocks_per_sm);
-  if (numbers.counters.sm_cycles_active_avg == 0.0)
+                     *numbers.readings.counters.resident_blocks, limits.max_blocks_per_sm);
+  if (numbers.readings.counters.sm_cycles_active_avg == 0.0)
     throw InputError("--counter sm_cycles_active_avg = 0: no block of such a launch can have run");
   check_static_shared(limits, numbers.usage);
   check_whole_clusters(numbers.launch);
@@ -386,7 +386,12 @@ CaseRecord record_of(const NumbersOption& numbers, const Limits& limits) {
   record.compiled = Compiled{.usage = usage, .code_architecture = {}};
   record.theory = theory_of(theoretical_occupancy(limits, launch, usage), launch, *record.provenance.sm_count,
                             profile_of(record).known_sms_per_gpc());
-  record.readings.counters = numbers.counters;
+  record.readings = numbers.readings;
+  const CounterValues& read = numbers.readings.counters;
+  if (!record.readings.achieved_elapsed_pct && read.achieved_pct && read.sm_cycles_active_avg &&
+      read.sm_cycles_active_max)
+    record.readings.achieved_elapsed_pct =
+        *read.achieved_pct * *read.sm_cycles_active_avg / *read.sm_cycles_active_max;
   record.times.time_us = numbers.time_us;
   return record;
 }
@@ -406,7 +411,8 @@ LaunchFacts facts_of_numbers(const CaseRecord& record, std::optional<double> giv
   facts.clock_is_given = given_mhz.has_value();
   if (clock_mhz && record.times.time_us) facts.most_cycles_active = *record.times.time_us * *clock_mhz;
   const CounterValues& counters = facts.readings.counters;
-  if (facts.most_cycles_active && counters.sm_cycles_active_avg && counters.achieved_pct) {
+  if (facts.most_cycles_active && counters.sm_cycles_active_avg && counters.achieved_pct &&
+      !facts.readings.achieved_elapsed_pct) {
     const double share = std::min(1.0, *counters.sm_cycles_active_avg / *facts.most_cycles_active);
     // A part of the time that may be no SM's says of none that it was idle.
     const bool may_be_launching =
@@ -463,18 +469,29 @@ void print_text(const CaseRecord& record, const LaunchFacts& facts, const std::v
 }
 
 /// @param text  "resident_blocks=7.3", or with the counter's own name, in the units of ncu
-void set_counter(CounterValues& counters, std::string_view text) {
+void set_counter(Readings& readings, std::string_view text) {
   const std::size_t equals = std::min(text.find('='), text.size());
   const std::string_view name = text.substr(0, equals);
-  const auto found = std::ranges::find_if(columns(), [&](const Column& column) {
-    return column.counter && (column.name == name || column.counter->metric == name);
-  });
-  if (found == columns().end())
-    throw InputError("--counter: '{}' is no counter; `occbench columns` lists those that are read", name);
   const std::string value(text.substr(std::min(equals + 1, text.size())));
+  if (name == "achieved_elapsed_pct") {
+    readings.achieved_elapsed_pct = parse_number<double>(value, "--counter achieved_elapsed_pct", 0, 100);
+    return;
+  }
+  const auto found = std::ranges::find_if(columns(), [&](const Column& column) {
+    return column.counter && column.name != "achieved_pct" &&
+           (column.name == name || column.counter->metric == name);
+  });
+  if (found == columns().end()) {
+    std::vector<std::string_view> taken = {"achieved_elapsed_pct"};
+    for (const Column& column : columns())
+      if (column.counter && column.name != "achieved_pct") taken.push_back(column.name);
+    throw InputError(
+        "--counter: '{}' is none that explain uses beside --achieved: {}, or the counters of these in ncu",
+        name, fmt::join(taken, ", "));
+  }
   const double read = parse_number<double>(value, fmt::format("--counter {}", name), 0,
                                            found->unit == "%" ? 100 : kMostMeasured);
-  counters.*found->counter->value = name == found->name ? read : read * found->counter->scale;
+  readings.counters.*found->counter->value = name == found->name ? read : read * found->counter->scale;
 }
 
 /// Declares --gpu, --cc, --sm-count, --block-size, --grid, --registers and so on.
@@ -483,7 +500,7 @@ void declare_numbers_option(CLI::App& parser, NumbersOption& numbers) {
     add_number(parser, name, value, meaning, range...)->group(kNumbersGroup);
   };
   declare_launch_options(parser, numbers, kNumbersGroup);
-  add("--achieved", numbers.counters.achieved_pct, "achieved occupancy that was read, %", 0, 100);
+  add("--achieved", numbers.readings.counters.achieved_pct, "achieved occupancy that was read, %", 0, 100);
   add("--time-us", numbers.time_us,
       "time of the launch, microseconds: what a remedy can save of it, and whether blocks are short",
       kLeastMeasured, kMostMeasured);
@@ -494,7 +511,7 @@ void declare_numbers_option(CLI::App& parser, NumbersOption& numbers) {
       .add_option_function<std::vector<std::string>>(
           "--counter",
           [&numbers](const std::vector<std::string>& texts) {
-            for (const std::string& text : texts) set_counter(numbers.counters, text);
+            for (const std::string& text : texts) set_counter(numbers.readings, text);
           },
           "what other counters read, separated by commas; NAME as in `occbench columns` or in ncu")
       ->delimiter(',')

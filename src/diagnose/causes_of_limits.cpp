@@ -111,6 +111,40 @@ constexpr double kBeyondHeld = 1.01;
 /// Time that giving blocks out takes over the active time that is another launch's: the parameter is typical, not this GPU's.
 constexpr double kBeyondDispatcher = 2;
 
+/// What counters, read in passes of their own, may be apart by: of warps of a scheduler, relative and absolute.
+constexpr double kApart = 1.05;
+constexpr double kWarpsApart = 0.1;
+
+/// Which counters of warps or cycles no launch can have together, a clause; empty where one can.
+std::string counters_apart(const Situation& situation) {
+  const CounterValues& counters = situation.counters();
+  const Limits& limits = *situation.facts.limits;
+  const double places = static_cast<double>(limits.max_warps_per_sm) / limits.sub_partitions;
+  // A scheduler without a warp counts for an SM's warps, and not for its own.
+  const double active =
+      places * std::min(1.0, limits.sub_partitions * situation.achieved_pct.value_or(100) / 100);
+  const auto beyond = [](double value, double most) { return value > kApart * most + kWarpsApart; };
+  for (const auto& [warps, what] : {std::pair(counters.eligible_warps, "are eligible"),
+                                    std::pair(counters.barrier_stall_warps, "wait at barriers"),
+                                    std::pair(counters.memory_stall_warps, "wait for memory")}) {
+    if (beyond(warps.value_or(0), active))
+      return fmt::format("{:.3g} warps of a scheduler {}, where {:.3g} are active at most", *warps, what,
+                         active);
+  }
+  if (counters.issue_active_pct && counters.eligible_warps) {
+    const double share = *counters.issue_active_pct / 100;
+    const double eligible = *counters.eligible_warps;
+    if (beyond(share, eligible) || beyond(eligible, share * places))
+      return fmt::format("a scheduler issues in {:.3g} % of its cycles with {:.3g} eligible warps",
+                         *counters.issue_active_pct, eligible);
+  }
+  const double mean = counters.sm_cycles_active_avg.value_or(0);
+  if (mean > 0 && (counters.sm_cycles_active_min.value_or(0) > kApart * mean ||
+                   counters.sm_cycles_active_max.value_or(mean) * kApart < mean))
+    return "the mean of active cycles is not between least and most";
+  return "";
+}
+
 /// Why not all readings can be of this launch, a clause; empty where they can.
 std::string contradiction(const Situation& situation) {
   constexpr std::string_view kAnother = "to another launch or to several";
@@ -121,6 +155,8 @@ std::string contradiction(const Situation& situation) {
   if (achieved - most >= kBeyondReach)
     return fmt::format("this launch can reach {:.3g} %, so an achieved {:.3g} % belongs {}", most, achieved,
                        kAnother);
+  if (const std::string apart = counters_apart(situation); !apart.empty())
+    return fmt::format("{}: the counters belong {}", apart, kAnother);
   const CounterValues& counters = situation.counters();
   // Registers and warps are free when a warp ends; what these limits are of is free when its block ends.
   const BlockLimits& limits = situation.occupancy.block_limits;

@@ -75,10 +75,11 @@ Remedy remedy_of_uneven_blocks(const std::string& what_to_do, const PredictedLau
       .saved = std::max(equal, order.saved),
       .most = most,
       .sentences = fmt::format(
-          "The longest block takes {}{:.0f} % of the launch{} Equal blocks of the same work take up to "
-          "{:.0f} % less in this grid, and blocks that fill all places to the end at most {:.0f} %.{}{}{}",
+          "The longest block takes {}{:.0f} % of the launch{} Equal blocks of the same work take {} in this "
+          "grid, and blocks that fill all places to the end at most {:.0f} % less.{}{}{}",
           launch.tasks.contends() ? "at least " : "", 100 * share,
-          share < kMostOfLaunch ? "." : ": divide it.", 100 * equal, 100 * most,
+          share < kMostOfLaunch ? "." : ": divide it.",
+          equal < kLeastShare ? "as long" : fmt::format("up to {:.0f} % less", 100 * equal), 100 * most,
           what_to_do.empty() || share >= kAlmostAllOfLaunch ? "" : " ",
           share < kAlmostAllOfLaunch ? what_to_do : "", order.sentence)};
 }
@@ -231,7 +232,7 @@ std::vector<std::string> remedies_of(std::span<const Finding> findings, const Pr
                                      const std::optional<Advice>& other_grid) {
   std::vector<Remedy> remedies;
   const auto saves_more = [&](double share) {
-    return !other_grid || 100 * share > other_grid->time_saved_pct;
+    return !other_grid || 100 * share > other_grid->time_saved_pct + 1;
   };
   const auto first = [&](FindingList list) {
     return std::ranges::find_if(findings, [&](const Finding& each) {

@@ -20,11 +20,16 @@ bool is_cause(const Column* column) {
   return column->gate == GateRule::exact || column->gate == GateRule::lower_is_better;
 }
 
+/// Without such a column nothing is known of a loss.
+bool has_better(const Column& column) {
+  return column.gate == GateRule::lower_is_better || column.gate == GateRule::higher_is_better;
+}
+
 std::vector<const Column*> exact_columns(std::span<const RecordedRun> baseline,
-                                         std::span<const RecordedRun> candidate,
-                                         std::vector<GateFinding>& general) {
+                                         std::span<const RecordedRun> candidate, Comparison& into) {
   std::vector<const Column*> found;
   std::string missing;
+  Grade grade = Grade::note;
   for (const Column& column : columns()) {
     if (!is_exact(column.gate)) continue;
     const auto has = [&](const RecordedRun& run) {
@@ -33,13 +38,16 @@ std::vector<const Column*> exact_columns(std::span<const RecordedRun> baseline,
     const auto lacks = [&](const RecordedRun& run) { return !run.has_column(column.name); };
     if (std::ranges::all_of(baseline, has) && std::ranges::all_of(candidate, has)) {
       found.push_back(&column);
-    } else if (!std::ranges::all_of(baseline, lacks) || !std::ranges::all_of(candidate, lacks)) {
-      missing += fmt::format("{}{}", missing.empty() ? "" : ", ", column.name);
+      continue;
     }
+    if (has_better(column)) into.lacking.insert(column.name);
+    if (std::ranges::all_of(baseline, lacks) && std::ranges::all_of(candidate, lacks)) continue;
+    missing += fmt::format("{}{}", missing.empty() ? "" : ", ", column.name);
+    if (has_better(column)) grade = Grade::no_verdict;
   }
   if (!missing.empty()) {
-    general.push_back(
-        {Grade::note, fmt::format("not compared, because not every file has them: {}", missing), missing});
+    into.general.push_back(
+        {grade, fmt::format("not compared, because not every file has them: {}", missing), missing});
   }
   std::stable_partition(found.begin(), found.end(), is_cause);
   return found;
@@ -169,7 +177,7 @@ Comparison compare_runs(std::span<const RecordedRun> baseline, std::span<const R
   bool known = true;
   for (const Side& side : sides) known = has_known_schema(side, comparison) && known;
   if (!known) return comparison;
-  const GateContext context{tolerances, exact_columns(baseline, candidate, comparison.general), paired};
+  const GateContext context{tolerances, exact_columns(baseline, candidate, comparison), paired};
   SimulatedOrMeasured kind;
   std::set<Key> keys;
   for (Side& side : sides) {
@@ -333,6 +341,7 @@ Comparison compare_paths(const fs::path& baseline, const fs::path& candidate, co
     }
     all.simulated = all.simulated || one.simulated;
     all.general.insert(all.general.end(), one.general.begin(), one.general.end());
+    all.lacking.insert(one.lacking.begin(), one.lacking.end());
   }
   if (pairs.size() > 1) all.sort_worst_first();
   if (!alike.empty())

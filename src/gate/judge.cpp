@@ -582,8 +582,11 @@ void apply_rules(const Sides& sides, const GateContext& context, ComparedCase& i
   const LaunchChange launch_change = compare_launches(sides, context, into);
   if (launch_change == LaunchChange::other && right) tell_measured(sides, into);
   if (launch_change == LaunchChange::other || !right) return;
-  into.compared = was_never_launched(sides);
-  if (into.compared) return;
+  if (was_never_launched(sides)) {
+    into.compared = std::ranges::any_of(
+        context.exact, [](const Column* column) { return column->gate == GateRule::lower_is_better; });
+    return;
+  }
   const Sides fit = fit_pairs(sides, into);
   if (fit.baseline.empty()) return;
   into.compared = true;

@@ -73,17 +73,22 @@ std::string headline(const Comparison& comparison) {
 std::string smallest_regression(const Comparison& comparison) {
   const std::optional<Caught> points = summarize(comparison, &ComparedCase::caught_points);
   const std::optional<Caught> time = summarize(comparison, &ComparedCase::caught_time_pct);
-  std::string text =
-      "Smallest regression that would have been found: one more register or byte of shared memory or spills, "
-      "any loss of theory";
-  if (!points && !time) {
-    const bool looked = comparison.count(Verdict::regression) > 0 ||
-                        std::ranges::any_of(comparison.cases, &ComparedCase::compared);
-    return looked ? text + "; no measurements were compared." : "No regression could have been found.";
+  std::vector<std::string_view> more;
+  for (const auto& [column, what] : {std::pair("registers_per_thread", "register"),
+                                     std::pair("static_shared_bytes", "byte of shared memory"),
+                                     std::pair("spill_bytes", "byte of spills")}) {
+    if (!comparison.lacking.contains(column)) more.emplace_back(what);
   }
-  if (points) text += "; " + sentence(*points, "points", "achieved occupancy");
-  text += time ? "; " + sentence(*time, "%", "time") : "; time is advisory";
-  return text + ".";
+  std::vector<std::string> found;
+  if (!more.empty()) found.push_back(fmt::format("one more {}", fmt::join(more, " or ")));
+  if (!comparison.lacking.contains("theoretical_pct")) found.emplace_back("any loss of theory");
+  const bool looked = points || time || comparison.count(Verdict::regression) > 0 ||
+                      std::ranges::any_of(comparison.cases, &ComparedCase::compared);
+  if (!looked || (found.empty() && !points && !time)) return "No regression could have been found.";
+  if (points) found.push_back(sentence(*points, "points", "achieved occupancy"));
+  if (time) found.push_back(sentence(*time, "%", "time"));
+  if (!time) found.emplace_back(points ? "time is advisory" : "no measurements were compared");
+  return fmt::format("Smallest regression that would have been found: {}.", fmt::join(found, "; "));
 }
 
 std::string reason(const ComparedCase& compared) {

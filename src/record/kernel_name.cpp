@@ -233,12 +233,20 @@ std::string cut_to_length(std::string text) {
   return text.substr(0, head) + "..." + text.substr(text.size() - tail);
 }
 
+/// Of relocatable device code: nvcc puts the module in front of what a file keeps to itself, and with it hashes of its path.
+///   __nv_static_25__f2289418_4_k_cu_a83b04ce__Z4statPf -> _Z4statPf
+std::string without_module(const std::string& name) {
+  const std::size_t mangled = name.starts_with("__nv_static_") ? name.find("__Z") : std::string::npos;
+  return mangled == std::string::npos ? name : name.substr(mangled + 1);
+}
+
 }  // namespace
 
 std::string demangled_kernel_name(const std::string& name) {
-  if (!name.starts_with("_Z")) return name;
+  const std::string mangled = without_module(name);
+  if (!mangled.starts_with("_Z")) return name;
   BoundedText text;
-  return text.is_demangled(name.c_str()) ? without_architectures(text.text()) : name;
+  return text.is_demangled(mangled.c_str()) ? without_architectures(text.text()) : name;
 }
 
 std::string source_name(const std::string& symbol) {
@@ -248,6 +256,7 @@ std::string source_name(const std::string& symbol) {
 }
 
 std::string kernel_name_of_any_build(std::string name) {
+  name = without_module(name);
   if (!name.starts_with("_Z")) return name;
   replace_identifiers(name, kAnonymousIdentifier, anonymous_of_any_build);
   for (const std::string_view library : kLibraries) replace_identifiers(name, library, library_of_any_build);

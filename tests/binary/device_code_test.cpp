@@ -307,10 +307,16 @@ TEST(DeviceCode, CannotLaunchBeyondItsLaunchBounds) {
 
 TEST(DeviceCode, KernelsOfOneNameAreNumbered) {
   const DeviceKernel kernel = find("plain(float*)", "sm_90");
-  const CsvTable table = answered({kernel, kernel, find("plain(float*)", "sm_80")}, {});
-  EXPECT_EQ(table_cell(table, 0, "case"), "plain(float*) sm_90");
-  EXPECT_EQ(table_cell(table, 1, "case"), "plain(float*) sm_90 #2");
-  EXPECT_EQ(table_cell(table, 2, "case"), "plain(float*) sm_80");
+  DeviceKernel larger = kernel;
+  larger.usage.registers_per_thread += 8;
+  // Another order of files is no change.
+  for (const bool larger_first : {false, true}) {
+    const CsvTable table = answered(
+        {larger_first ? larger : kernel, larger_first ? kernel : larger, find("plain(float*)", "sm_80")}, {});
+    EXPECT_EQ(table_cell(table, larger_first, "case"), "plain(float*) sm_90 (1 of 2)");
+    EXPECT_EQ(table_cell(table, !larger_first, "case"), "plain(float*) sm_90 (2 of 2)");
+    EXPECT_EQ(table_cell(table, 2, "case"), "plain(float*) sm_80");
+  }
 }
 
 TEST(DeviceCode, LongNamesKeepWhatNamesTheKernel) {

@@ -338,6 +338,16 @@ TEST(Calc, BoundsWhatWholeWavesSaveAsExplainDoes) {
   EXPECT_TRUE(json::parse(run_command(whole).out)["whole_waves"].is_null());
 }
 
+TEST(Calc, TellsOfATimeWhichRoundsOfEqualBlocksAreSaved) {
+  const auto said = [](const char* grid) {
+    return run_command(fmt::format("calc --gpu b200 --block-size 256 --registers 80 --grid {}", grid)).out;
+  };
+  EXPECT_THAT(
+      said("888"),
+      HasSubstr("50 % takes at most 25 % less, but equal blocks take 2 rounds as now and save nothing"));
+  EXPECT_THAT(said("592"), HasSubstr("50 % takes at most 50 % less (1 round of blocks instead of 2)"));
+}
+
 TEST(Calc, NamesBothChangesWhereLimitersTie) {
   const std::string launch = "calc --gpu rtx-3090 --block-size 160 --registers 52 --dynamic-smem 13000";
   EXPECT_THAT(

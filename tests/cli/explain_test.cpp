@@ -467,6 +467,11 @@ TEST(ExplainNumbers, CountersBesideOccupancyCountAsThoseOfARow) {
   const auto row = nlohmann::json::parse(
       printed(launch + " --counter sm__cycles_elapsed.avg.per_second=1.755e9 --format json"));
   EXPECT_EQ(row.at("sm_clock_mhz"), 1755);
+  for (const char* elapsed :
+       {"achieved_elapsed_pct=60", "sm_cycles_active_avg=90000,sm_cycles_active_max=111000"})
+    EXPECT_THAT(printed(launch + " --counter " + elapsed),
+                HasSubstr("over elapsed cycles occupancy is 60 %"));
+  EXPECT_THAT(refusal(launch + " --counter achieved_pct=60"), HasSubstr("beside --achieved"));
 }
 
 TEST(ExplainNumbers, AsJsonHaveTheColumnsThatAreKnownAndFindings) {
@@ -488,7 +493,8 @@ TEST(ExplainNumbers, RefuseWhatIsMissingOrCannotBeWithTheOptionTheValueAndTheRan
               HasSubstr("--counter resident_blocks = '' is not a number"));
   EXPECT_THAT(refused("--counter sm_cycles_active_avg=0"),
               HasSubstr("no block of such a launch can have run"));
-  EXPECT_THAT(refused("--counter issue=4"), HasSubstr("'issue' is no counter; `occbench columns` lists"));
+  EXPECT_THAT(refused("--counter issue=4"),
+              HasSubstr("'issue' is none that explain uses beside --achieved: achieved_elapsed_pct, "));
   EXPECT_THAT(refused("--counter issue_active_pct=101"),
               HasSubstr("issue_active_pct = '101' is not a number from 0 to 100"));
   EXPECT_THAT(refused("--time-us 0"), HasSubstr("--time-us = '0' is not a number from"));

@@ -417,6 +417,41 @@ TEST(ByNumbers, TheLimitOfTheoryTakesNothingOfWhatIsLostBelowIt) {
   EXPECT_NEAR(the(findings, Cause::unexplained).points, 1, 1e-9);
 }
 
+TEST(ByNumbers, CountersThatNoLaunchHasTogetherAreOfSeveral) {
+  const auto said = [](auto&& change) {
+    LaunchFacts facts = by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 10560},
+                                   {.registers_per_thread = 32}, 70);
+    change(facts.readings.counters);
+    const auto findings = diagnose(facts);
+    const Finding* const found = find(findings, Cause::another_launch);
+    return found == nullptr ? std::string() : found->sentence;
+  };
+  EXPECT_THAT(said([](auto& of) { of.barrier_stall_warps = 40; }),
+              HasSubstr("40 warps of a scheduler wait at barriers, where 16 are active at most"));
+  EXPECT_THAT(said([](auto& of) { of.memory_stall_warps = 60; }),
+              HasSubstr("60 warps of a scheduler wait for memory"));
+  for (const auto& [issue, eligible] : {std::pair(95.0, 0.1), std::pair(2.0, 9.0)})
+    EXPECT_THAT(
+        said([&](auto& of) {
+          of.issue_active_pct = issue;
+          of.eligible_warps = eligible;
+        }),
+        HasSubstr(fmt::format("issues in {} % of its cycles with {} eligible warps", issue, eligible)));
+  EXPECT_THAT(said([](auto& of) {
+                of.sm_cycles_active_avg = 100'000;
+                of.sm_cycles_active_max = 90'000;
+              }),
+              HasSubstr("the mean of active cycles is not between least and most"));
+  EXPECT_EQ(said([](auto& of) {
+              of.issue_active_pct = 40;
+              of.eligible_warps = 0.9;
+              of.memory_stall_warps = 9;
+              of.sm_cycles_active_avg = 100'000;
+              of.sm_cycles_active_max = 104'000;
+            }),
+            "");
+}
+
 TEST(ByNumbers, TwoLimitsAreToldWithTheRulesOfBoth) {
   // One block by 168 registers x 384 threads, and one by 213,000 B.
   const LaunchFacts facts =
@@ -636,7 +671,7 @@ TEST(TimeSaved, EndsWhereTheBusiestResourceWouldBeSaturated) {
   EXPECT_THAT(saved_by(facts, Cause::tail).sentence,
               HasSubstr("; not if device memory is saturated, which was not read"));
   // As much where a pipe that was not read keeps its warps waiting while they are eligible.
-  facts.readings.counters.issue_active_pct = 20;
+  facts.readings.counters.issue_active_pct = 40;
   facts.readings.counters.eligible_warps = 5;
   EXPECT_NEAR(saved_by(facts, Cause::tail).share, 1 - 62.5 / 87.7, 0.001);
   facts.readings.achieved_elapsed_pct = 87.7;

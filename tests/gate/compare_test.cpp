@@ -466,13 +466,16 @@ TEST(Gate, AFileOfOneLineThatHoldsNoRowsIsRefusedWithWhatItIs) {
                   HasSubstr("tolerances.json is no file of rows: it is JSON"), HasSubstr("rows are CSV"))));
 }
 
-TEST(Gate, AColumnThatOneFileLacksIsNotedAndNotCompared) {
+TEST(Gate, AColumnThatOneFileLacksIsNamedAndGivesNoVerdictWhereMoreOfItIsWorse) {
   std::string text = baseline().rows_text();
   text.replace(text.find("spill_bytes"), 11, "spilled_old");
   const Comparison comparison = compare(parse_run(text, "", "old.csv"), baseline().run(), {});
-  EXPECT_EQ(comparison.verdict(), Verdict::pass);
+  EXPECT_EQ(comparison.verdict(), Verdict::no_verdict);
   ASSERT_EQ(comparison.general.size(), 1u);
   EXPECT_EQ(comparison.general[0].subject, "spill_bytes");
+  text = baseline().rows_text();
+  text.replace(text.find("carveout_pct"), 12, "carveout_old");
+  EXPECT_EQ(compare(parse_run(text, "", "old.csv"), baseline().run(), {}).verdict(), Verdict::pass);
 }
 
 }  // namespace

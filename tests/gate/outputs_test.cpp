@@ -321,8 +321,22 @@ TEST(StaticRows, SayThatNothingWasMeasured) {
   const std::string rows = batch_of({{"a", 32}});
   const std::string text = as("table", compare_texts(rows, rows));
   EXPECT_THAT(text, HasSubstr("calculated, nothing measured"));
-  EXPECT_THAT(text, HasSubstr("one more register or byte of shared memory or spills, any loss of theory; no "
-                              "measurements were compared."));
+  EXPECT_THAT(text, HasSubstr("found: one more register; any loss of theory; no "
+                              "measurements were compared."))
+      << "this batch has no shared memory or spills";
+}
+
+TEST(StaticRows, AColumnThatOneFileLacksIsNotSaidToBeCompared) {
+  const std::string rows = batch_of({{"a", 32}});
+  std::string lacking = rows;
+  lacking.replace(lacking.find("registers_per_thread"), 20, "registers_per_warp__");
+  const Comparison comparison = compare_texts(rows, lacking);
+  EXPECT_EQ(comparison.verdict(), Verdict::no_verdict);
+  EXPECT_THAT(comparison.general.front().message, HasSubstr("registers_per_thread"));
+  EXPECT_THAT(smallest_regression(comparison), testing::Not(HasSubstr("register ")));
+  const std::string names = "schema,experiment,case\n3,binary,a\n";
+  EXPECT_EQ(compare_texts(names, names).verdict(), Verdict::no_verdict);
+  EXPECT_EQ(smallest_regression(compare_texts(names, names)), "No regression could have been found.");
 }
 
 TEST(StaticRows, AKernelThatIsGoneHasNoVerdict) {

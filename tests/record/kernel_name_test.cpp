@@ -59,6 +59,15 @@ TEST(KernelName, OfAnyBuildLacksTheHashesOfAnonymousNamespaces) {
             "_ZN3ns221_GLOBAL__N__sample_cu4fillEPji");
 }
 
+TEST(KernelName, OfRelocatableCodeLacksTheModuleInFrontOfStaticKernels) {
+  const std::string of_file = "__nv_static_25__f2289418_4_k_cu_a83b04ce__Z4statPf";
+  EXPECT_EQ(demangled_kernel_name(of_file), "stat(float*)");
+  EXPECT_EQ(kernel_name_of_any_build(of_file), "_Z4statPf");
+  EXPECT_EQ(demangled_kernel_name(
+                "__nv_static_25__f2289418_4_k_cu_a83b04ce__ZN36_GLOBAL__N__f2289418_4_k_cu_a83b04ce4anonEPf"),
+            "(anonymous namespace)::anon(float*)");
+}
+
 TEST(KernelName, OfAnyBuildLacksTheArchitecturesOfCub) {
   const std::string built_for_one = "_ZN3cub17CUB_300001_SM_9006detail11EmptyKernelIvEEvv";
   const std::string built_for_two = "_ZN3cub21CUB_300001_SM_800_9006detail11EmptyKernelIvEEvv";
