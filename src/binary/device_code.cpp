@@ -278,10 +278,18 @@ class CubinReading {
         {"-xelf", wanted}, file_, [](std::string_view) {}, folder.path());
     for (const std::span<Placed> kernels : cubins) {
       const fs::path path = folder.path() / names_[kernels.front().cubin];
-      const Cubin cubin = parse_cubin(read_text(path), path.filename().string());
+      const Cubin cubin = whole_cubin(path);
       for (Placed& placed : kernels) add_cubin(cubin, placed.kernel);
       if (counts_instructions_ && has_disassembler_) count_instructions(path, cubin, kernels);
       waiting.step();
+    }
+  }
+
+  static Cubin whole_cubin(const fs::path& path) {
+    try {
+      return parse_cubin(read_text(path), path.filename().string());
+    } catch (const InputError& error) {
+      throw InputError(with_lack_of_space(error.what()));
     }
   }
 
