@@ -253,6 +253,23 @@ class ScriptedCuobjdump {
   std::string path_ = std::getenv("PATH");
 };
 
+TEST(DeviceCode, OfPtxWithoutMachineCodeIsSaidNotToBeAnsweredFor) {
+  const ScriptedCuobjdump cuobjdump(
+      fmt::format("[ $1 = -lptx ] || exec '{}' \"$@\"\n"
+                  "for one in 90 120 120 75; do echo \"PTX file    1: kernels.1.sm_$one.ptx\"; done\n",
+                  (kRecorded / "cuobjdump").string()));
+  const auto remarks_on = [](const CodeSelection& selection) {
+    std::ostringstream remarks;
+    read_device_code(kRecorded / "resource_usage.txt", selection, remarks);
+    return remarks.str();
+  };
+  EXPECT_EQ(remarks_on({}),
+            "PTX for compute_120, compute_75 is not answered for: the driver compiles it and decides its "
+            "registers\n");
+  EXPECT_EQ(remarks_on({.architecture = "sm_90"}), "");
+  EXPECT_EQ(remarks_on({.runs_on = ComputeCapability{9, 0}}), "");
+}
+
 /// As of a temporary folder on a full disk: /proc has no space at all.
 TEST(DeviceCode, SaysWhereNoSpaceIsLeft) {
   const ScriptedCuobjdump cuobjdump("exit 1\n");
