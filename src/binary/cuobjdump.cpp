@@ -1,9 +1,11 @@
 #include "binary/cuobjdump.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <optional>
 #include <sstream>
+#include <system_error>
 #include <unistd.h>
 
 #include <fmt/core.h>
@@ -93,7 +95,17 @@ void Cuobjdump::run(const std::vector<std::string>& options, const fs::path& fil
   if (complaint.find("find executable file 'nvdisasm'") != std::string::npos)
     throw NoDisassembler("{}: {}", file.string(), complaint);
   if (complaint.empty()) complaint = fmt::format("cuobjdump ended with {}", to_string(ending));
-  throw InputError("{}: {}", file.string(), complaint);
+  throw InputError("{}: {}", file.string(), with_lack_of_space(complaint));
+}
+
+std::string with_lack_of_space(const std::string& complaint) {
+  constexpr std::uintmax_t kTooLittle = 1 << 20;
+  std::error_code unknown;
+  const fs::path folder = fs::temp_directory_path(unknown);
+  // Of what is not known there is most.
+  if (unknown || fs::space(folder, unknown).available >= kTooLittle) return complaint;
+  return fmt::format("no space left in {}, where cuobjdump writes: set TMPDIR to another folder ({})",
+                     folder.string(), complaint);
 }
 
 void ResourceListing::read(std::string_view line) {

@@ -38,6 +38,9 @@ class Cuobjdump {
   std::filesystem::path program_;
 };
 
+/// What went wrong with files that cuobjdump writes, with the reason in front where its folder is full.
+std::string with_lack_of_space(const std::string& complaint);
+
 /// What `cuobjdump -res-usage` prints, line by line: the kernels of each cubin, in the order of the file.
 class ResourceListing {
  public:

@@ -123,16 +123,33 @@ bool is_of_architecture(const DeviceKernel& kernel, const std::string& wanted) {
                                            kernel.compute_capability == parse_compute_capability(wanted));
 }
 
-/// What PTX of a file the driver compiles for a GPU, if any, and how to build for it.
-std::string ptx_or_build_for(ComputeCapability gpu, std::span<const std::string> ptx_names) {
+/// "compute_90" of PTX for each architecture, "sm_90", that is asked for.
+std::vector<std::string> virtual_architectures(std::span<const std::string> ptx_names, const auto& is_asked) {
   std::vector<std::string> architectures;
   for (const std::string& name : ptx_names) {
     const std::string architecture = architecture_of(name);
-    const bool is_compiled = !architecture.ends_with('a') && capability_of(architecture) <= gpu;
     const std::string virtual_one = "compute_" + architecture.substr(architecture.find('_') + 1);
-    if (is_compiled && std::ranges::find(architectures, virtual_one) == architectures.end())
+    if (is_asked(architecture) && std::ranges::find(architectures, virtual_one) == architectures.end())
       architectures.push_back(virtual_one);
   }
+  return architectures;
+}
+
+void tell_unanswered_ptx(std::span<const std::string> ptx_names, std::span<const std::string> answered,
+                         std::ostream& remarks) {
+  const auto left_out = virtual_architectures(ptx_names, [&](const std::string& architecture) {
+    return std::ranges::find(answered, architecture) == answered.end();
+  });
+  if (!left_out.empty())
+    fmt::print(remarks, "PTX for {} is not answered for: the driver compiles it and decides its registers\n",
+               fmt::join(left_out, ", "));
+}
+
+/// What PTX of a file the driver compiles for a GPU, if any, and how to build for it.
+std::string ptx_or_build_for(ComputeCapability gpu, std::span<const std::string> ptx_names) {
+  const auto architectures = virtual_architectures(ptx_names, [&](const std::string& architecture) {
+    return !architecture.ends_with('a') && capability_of(architecture) <= gpu;
+  });
   const std::string build = fmt::format("build with nvcc -arch=sm_{}{}", gpu.major, gpu.minor);
   if (architectures.empty()) return ": " + build;
   return fmt::format(" and PTX for {}, which the driver compiles there; its registers may differ: {}",
@@ -278,10 +295,18 @@ class CubinReading {
         {"-xelf", wanted}, file_, [](std::string_view) {}, folder.path());
     for (const std::span<Placed> kernels : cubins) {
       const fs::path path = folder.path() / names_[kernels.front().cubin];
-      const Cubin cubin = parse_cubin(read_text(path), path.filename().string());
+      const Cubin cubin = whole_cubin(path);
       for (Placed& placed : kernels) add_cubin(cubin, placed.kernel);
       if (counts_instructions_ && has_disassembler_) count_instructions(path, cubin, kernels);
       waiting.step();
+    }
+  }
+
+  static Cubin whole_cubin(const fs::path& path) {
+    try {
+      return parse_cubin(read_text(path), path.filename().string());
+    } catch (const InputError& error) {
+      throw InputError(with_lack_of_space(error.what()));
     }
   }
 
@@ -339,6 +364,9 @@ std::vector<DeviceKernel> read_device_code(const fs::path& named, const CodeSele
   const Cuobjdump cuobjdump;
   // Each walks through the whole file, which takes seconds where it is large.
   auto names_to_come = std::async(std::launch::async, [&] { return listed(cuobjdump, "-lelf", file); });
+  const bool asks_for_all = selection.architecture.empty() && !selection.runs_on;
+  auto ptx_to_come = std::async(asks_for_all ? std::launch::async : std::launch::deferred,
+                                [&] { return listed(cuobjdump, "-lptx", file); });
   const ResourceListing listing = resources(cuobjdump, file);
   const std::vector<std::string> names = names_to_come.get();
   std::vector<Placed> kernels = all_kernels(listing, names, named);
@@ -348,7 +376,8 @@ std::vector<DeviceKernel> read_device_code(const fs::path& named, const CodeSele
         "build for an architecture, as with nvcc -arch=sm_90",
         named.string());
   }
-  kernels = selected(std::move(kernels), selection, named, [&] { return listed(cuobjdump, "-lptx", file); });
+  if (asks_for_all) tell_unanswered_ptx(ptx_to_come.get(), architectures_of(kernels), remarks);
+  kernels = selected(std::move(kernels), selection, named, [&] { return ptx_to_come.get(); });
   CubinReading(cuobjdump, file, names, remarks).read(kernels, selection.most_disassembled);
   std::vector<DeviceKernel> found;
   for (Placed& placed : kernels) found.push_back(std::move(placed.kernel));

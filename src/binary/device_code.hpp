@@ -54,7 +54,7 @@ struct CodeSelection {
 ///
 /// From 9.0 on the linker adds the driver's 1 KB per block to a kernel's shared memory (CUDA 13.0: ptxas
 /// reports 4096 bytes where cuobjdump has 5120); it is taken off, since the limits table has it.
-/// @param remarks  gets a line where instructions are not counted
+/// @param remarks  gets a line where instructions are not counted, and where all code is asked for and some is PTX alone
 /// @throws InputError if the file cannot be read, has no machine code for a GPU or none that is asked for, or
 /// there is no cuobjdump (cuobjdump.hpp).
 std::vector<DeviceKernel> read_device_code(const std::filesystem::path& file, const CodeSelection& selection,

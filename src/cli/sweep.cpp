@@ -104,6 +104,10 @@ ExitStatus sweep(SweepRequest request, const CLI::App& parser, Console& console)
   choose_program(request, parser);
   if (!request.gpu.given()) {
     if (const std::string reason = why_no_gpu(); !reason.empty()) {
+      try {
+        static_cast<void>(planned_benches(request.run));  // which refuses a wrong axis
+      } catch (const CannotList&) {
+      }
       fmt::print(console.err, "nothing is measured: {}\n", reason);
       if (request.run.list)
         fmt::print(console.err,

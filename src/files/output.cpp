@@ -110,6 +110,8 @@ void make_folder_of(const std::filesystem::path& file) {
 
 fs::path output_target(const fs::path& file) {
   if (!file.has_filename()) cannot_write(file, "it names no file");
+  if (file == "-")
+    cannot_write(file, "it is not standard output here; name a file (./- is one of this name)");
   if (file.extension() == ".gz")
     cannot_write(file, fmt::format("nothing is compressed; name {}, then gzip it",
                                    fs::path(file).replace_extension().string()));

@@ -16,7 +16,7 @@ bool write_all(int descriptor, std::string_view text);
 
 /// Where a write to `file` ends: at a regular file or a free name, through the symbolic links that lead there.
 /// @throws InputError if that is a folder, a device, a FIFO, a socket or an open file of a process (/dev/stdout), the links lead
-/// nowhere, or the name is that of a compressed file
+/// nowhere, or the name is that of a compressed file or - (standard output)
 std::filesystem::path output_target(const std::filesystem::path& file);
 
 /// The folder that a file will lie in, where it can be made; writing the file says more where not.

@@ -255,6 +255,10 @@ std::vector<PlannedCase> sweep_cases(std::span<const Experiment* const> experime
 
 }  // namespace
 
+void require_axes(std::span<const Experiment* const> experiments, const SweepOptions& sweep) {
+  static_cast<void>(chosen_points(chosen_family(experiments, sweep).first.axes, sweep));
+}
+
 std::vector<std::pair<std::string, std::string>> parameters_of(const Point& at) {
   std::vector<std::pair<std::string, std::string>> parameters;
   for (const Point::Value& value : at.values()) {

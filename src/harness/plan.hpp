@@ -36,6 +36,9 @@ std::vector<PlannedCase> plan_cases(std::span<const Experiment* const> experimen
                                     const std::string& filter, const Device& device,
                                     Instruments& instruments);
 
+/// @throws InputError for what plan_cases() refuses of a kernel's axes and of `--where`, whatever the device
+void require_axes(std::span<const Experiment* const> experiments, const SweepOptions& sweep);
+
 /// What names a configuration's case: the axes that the user gave, and those of several values. A cap on
 /// registers and a count of them are two things.
 std::vector<std::pair<std::string, std::string>> parameters_of(const Point& at);

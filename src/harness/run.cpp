@@ -427,6 +427,17 @@ std::vector<const Experiment*> chosen_experiments(std::span<const Experiment* co
   return {suite.begin(), suite.end()};
 }
 
+/// A wrong axis is refused where there is no GPU, too.
+Device device_for(std::span<const Experiment* const> experiments, const Options& options) {
+  if (options.planned_for) return *options.planned_for;
+  try {
+    return open_device(options.device);
+  } catch (const GpuUnavailable&) {
+    if (options.sweep) require_axes(experiments, *options.sweep);
+    throw;
+  }
+}
+
 ExitStatus run_program(std::span<const Experiment* const> experiments, const std::string& program,
                        const std::vector<std::string>& arguments) {
   const Options options = parse_options(arguments);
@@ -441,7 +452,7 @@ ExitStatus run_program(std::span<const Experiment* const> experiments, const std
     return ExitStatus::done;
   }
   initialize_google_benchmark(program, options);
-  const Device device = options.planned_for ? *options.planned_for : open_device(options.device);
+  const Device device = device_for(experiments, options);
   for (const std::string& note : device.notes) fmt::print(stderr, "{}: {}\n", device.name, note);
   const std::unique_ptr<Instruments> instruments = options.planned_for
                                                        ? std::make_unique<Instruments>()

@@ -23,6 +23,8 @@ class CsvScanner {
  public:
   CsvScanner(std::string_view text, std::string_view source, std::size_t first_line = 1)
       : text_(text), source_(source), line_(first_line) {
+    if (first_line == 1 && (text_.starts_with("\xFF\xFE") || text_.starts_with("\xFE\xFF")))
+      throw InputError("{} is UTF-16: save it as UTF-8", source);
     if (text_.starts_with(kByteOrderMark)) position_ = line_start_ = kByteOrderMark.size();
   }
 

@@ -32,7 +32,7 @@ enum class LastLine {
 
 /// Lines end in LF or CR LF; a byte order mark and blank lines are passed over.
 /// @throws InputError with `source`, line and column where the text is not such a file, a name occurs twice
-/// or a row has more or fewer cells than there are names.
+/// or a row has more or fewer cells than there are names; with `source` where it is UTF-16.
 CsvTable parse_csv(std::string_view text, std::string_view source, LastLine last_line = LastLine::complete);
 
 /// The cells of one record without its line end. @param line  of the file, that the record starts on

@@ -233,6 +233,60 @@ TEST(DeviceCode, ThatTheDriverWouldCompileFromPtxIsNamedWhereNoneRuns) {
                         "differ: build with nvcc -arch=sm_120"));
 }
 
+/// Puts a script before all others on PATH, as cuobjdump.
+class ScriptedCuobjdump {
+ public:
+  explicit ScriptedCuobjdump(const std::string& script) {
+    const fs::path program = folder_.path() / "cuobjdump";
+    std::ofstream(program) << "#!/bin/sh\n" << script;
+    fs::permissions(program, fs::perms::owner_all);
+    ::setenv("PATH", (folder_.path().string() + ":" + path_).c_str(), 1);
+  }
+  ~ScriptedCuobjdump() {
+    ::setenv("PATH", path_.c_str(), 1);
+  }
+  ScriptedCuobjdump(const ScriptedCuobjdump&) = delete;
+  ScriptedCuobjdump& operator=(const ScriptedCuobjdump&) = delete;
+
+ private:
+  TemporaryFolder folder_;
+  std::string path_ = std::getenv("PATH");
+};
+
+TEST(DeviceCode, OfPtxWithoutMachineCodeIsSaidNotToBeAnsweredFor) {
+  const ScriptedCuobjdump cuobjdump(
+      fmt::format("[ $1 = -lptx ] || exec '{}' \"$@\"\n"
+                  "for one in 90 120 120 75; do echo \"PTX file    1: kernels.1.sm_$one.ptx\"; done\n",
+                  (kRecorded / "cuobjdump").string()));
+  const auto remarks_on = [](const CodeSelection& selection) {
+    std::ostringstream remarks;
+    read_device_code(kRecorded / "resource_usage.txt", selection, remarks);
+    return remarks.str();
+  };
+  EXPECT_EQ(remarks_on({}),
+            "PTX for compute_120, compute_75 is not answered for: the driver compiles it and decides its "
+            "registers\n");
+  EXPECT_EQ(remarks_on({.architecture = "sm_90"}), "");
+  EXPECT_EQ(remarks_on({.runs_on = ComputeCapability{9, 0}}), "");
+}
+
+/// As of a temporary folder on a full disk: /proc has no space at all.
+TEST(DeviceCode, SaysWhereNoSpaceIsLeft) {
+  const ScriptedCuobjdump cuobjdump("exit 1\n");
+  const std::string file = kRecorded / "resource_usage.txt";
+  const auto message = [&] { return run_command({"calc", "--from", file.c_str()}).err; };
+  EXPECT_THAT(message(), HasSubstr("cuobjdump ended with exit status 1"));
+  EXPECT_THAT(message(), testing::Not(HasSubstr("no space left")));
+  const std::string before = fs::temp_directory_path();
+  ::setenv("TMPDIR", "/proc", 1);
+  const std::string full = message();
+  const std::string torn = with_lack_of_space("a.3.sm_80.cubin is not a whole cubin");
+  ::setenv("TMPDIR", before.c_str(), 1);
+  EXPECT_THAT(full, HasSubstr("no space left in /proc, where cuobjdump writes: set TMPDIR to another folder "
+                              "(cuobjdump ended with exit status 1)"));
+  EXPECT_THAT(torn, HasSubstr("another folder (a.3.sm_80.cubin is not a whole cubin)"));
+}
+
 TEST(DeviceCode, IsSelectedByNameAndArchitecture) {
   EXPECT_THAT(names_of(recorded({.kernels = "reversed<(256|512)>"})),
               testing::UnorderedElementsAre("sm_80 shapes::reversed<256>(float*)",

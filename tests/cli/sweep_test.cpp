@@ -108,6 +108,19 @@ TEST_F(DescribedPrograms, NameTheNearestOfAnUnknownKernel) {
               HasSubstr("there is no kernel spon to sweep; the nearest are spin, mine"));
 }
 
+TEST_F(DescribedPrograms, RefuseAWrongAxisWhereThereIsNoGpuToo) {
+  const std::string folder = folder_.string();
+  std::ofstream script(folder_ / "sweep", std::ios::app);
+  script << "case \"$*\" in *blocksize*) echo 'no axis --blocksize' >&2; exit 64;; esac\nexit 2\n";
+  script.close();
+  EXPECT_THAT(refusal({"sweep", "spin", "--blocksize", "32", "--benches", folder.c_str()}),
+              HasSubstr("no axis --blocksize"));
+  if (why_no_gpu().empty()) GTEST_SKIP() << "there is a GPU";
+  const Outcome right = run_command({"sweep", "spin", "--block-size", "32", "--benches", folder.c_str()});
+  EXPECT_EQ(right.status, ExitStatus::no_verdict);
+  EXPECT_THAT(right.err, HasSubstr("nothing is measured: "));
+}
+
 TEST_F(DescribedPrograms, AreNamedWhereNoKernelIs) {
   const std::string folder = folder_.string();
   EXPECT_THAT(refusal({"sweep", "--list", "--benches", folder.c_str()}),

@@ -90,6 +90,14 @@ TEST_F(WritingAFile, ASymbolicLinkStaysAndLeadsToTheNewText) {
   }
 }
 
+TEST_F(WritingAFile, ADashIsNoFile) {
+  EXPECT_THAT(message_of([&] { replace_text("-", "new"); }),
+              AllOf(StartsWith("cannot write -: "), HasSubstr("; name a file")));
+  EXPECT_FALSE(fs::exists("-"));
+  replace_text(folder_.path() / "-", "new");
+  EXPECT_EQ(read_text(folder_.path() / "-"), "new");
+}
+
 TEST_F(WritingAFile, LinksInACircleAreRefused) {
   fs::create_symlink("other.csv", file_);
   fs::create_symlink("rows.csv", folder_.path() / "other.csv");

@@ -88,6 +88,20 @@ TEST_F(Sweeps, SkipWhatTheKernelCannotBeAndSayWhy) {
   EXPECT_EQ(rows[1].time_status, "ok");
 }
 
+TEST(SweepAxes, AreRefusedWithoutADevice) {
+  const Experiment experiment = fake_families();
+  const Experiment* const experiments[] = {&experiment};
+  const auto refusal = [&](const char* name, const char* values) {
+    SweepOptions sweep;
+    sweep.family = "fake";
+    sweep.axes = {{name, values}};
+    return message_of([&] { require_axes(experiments, sweep); });
+  };
+  EXPECT_THAT(refusal("block", "64"), HasSubstr("no axis --block; the nearest are --block-size"));
+  EXPECT_THAT(refusal("block-size", "128:64:64"), HasSubstr("the range is empty"));
+  EXPECT_EQ(refusal("block-size", "64"), "nothing was thrown");
+}
+
 TEST_F(Sweeps, ThatCannotMeasureAnythingAreRefusedWithTheReason) {
   EXPECT_THAT(refusal({"--occ_axis=colour=blue"}), HasSubstr("it is red or green"));
   EXPECT_THAT(refusal({"--occ_axis=block=64"}),

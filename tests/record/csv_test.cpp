@@ -50,6 +50,16 @@ TEST(Csv, PassesOverWhatSpreadsheetsAddToAFile) {
   EXPECT_EQ(table.lines, (std::vector<std::size_t>{3}));
 }
 
+TEST(Csv, RefusesUtf16AsShellsOfWindowsWriteIt) {
+  using namespace std::string_view_literals;
+  for (const std::string_view text : {"\xFF\xFE"
+                                      "a\0,\0b\0\n\0"sv,
+                                      "\xFE\xFF\0a\0,\0b\0\n"sv}) {
+    EXPECT_EQ(refusal(text), "file.csv is UTF-16: save it as UTF-8");
+    EXPECT_EQ(message_of([&] { parse_rows(text, "run.csv"); }), "run.csv is UTF-16: save it as UTF-8");
+  }
+}
+
 TEST(Csv, LinesAreCountedThroughQuotedLineEnds) {
   EXPECT_EQ(parse_csv("a,b\n\"1\n2\n\",x\n3,4\n", "").lines, (std::vector<std::size_t>{2, 5}));
 }
