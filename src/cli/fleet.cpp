@@ -62,7 +62,7 @@ void require_each_once(const FleetRows& rows, std::span<const std::size_t> gpus)
                    (*twice)->uuid, (*twice)->run, (*(twice + 1))->run);
 }
 
-FleetQuestion read_question(const FleetOptions& options, FleetRows& rows) {
+FleetQuestion read_question(const FleetOptions& options, FleetRows& rows, std::ostream& messages) {
   FleetQuestion question;
   question.judged =
       add(rows, std::vector<fs::path>(options.files.begin(), options.files.end()), options.model);
@@ -82,6 +82,8 @@ FleetQuestion read_question(const FleetOptions& options, FleetRows& rows) {
     });
   });
   if (options.since.empty()) return question;
+  for (const fs::path& other : runs_in(options.since).others)
+    fmt::print(messages, "{} is no file of rows and is left out\n", other.string());
   question.earlier = add(rows, earlier_files(options), options.model);
   if (question.earlier.empty())
     throw InputError("--since {}: there is no file of earlier rows in that folder", options.since);
@@ -127,7 +129,7 @@ void require_writable_page(const FleetOptions& options) {
 ExitStatus fleet(const FleetOptions& options, Console& console) {
   require_writable_page(options);
   FleetRows rows;
-  const FleetQuestion question = read_question(options, rows);
+  const FleetQuestion question = read_question(options, rows, console.err);
   find_memory_bound(rows);
   for (const std::string& file : rows.torn) tell_torn(file, console.err);
   const RankedFleet ranked = rank_fleet(rows, question);

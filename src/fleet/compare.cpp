@@ -67,7 +67,7 @@ std::string why_not(const FleetRows& rows, const MeasuredGpu& gpu, const std::st
   if (peers < kFewestPeers)
     return fmt::format(
         "there {} to compare, and a comparison needs {}: give a --baseline, or --since with two earlier runs "
-        "of each GPU",
+        "of each GPU by the same build",
         peers == 1 ? "is 1 GPU" : fmt::format("are {} GPUs", peers), kFewestPeers);
   return "";
 }
@@ -106,8 +106,7 @@ std::optional<double> judge(const FleetRows& rows, FleetQuantity quantity, std::
     for (const Value& each : values) {
       if (each.of != nullptr && each.of->no_verdict.empty())
         each.of->no_verdict = fmt::format(
-            "half of the GPUs and more differ in {}, and no majority says which: give a --baseline",
-            facts.name);
+            "half and more differ in {}, and no majority says which: give a --baseline", facts.name);
     }
     return middle.named_from;
   }

@@ -61,23 +61,72 @@ void say_since_when(const FleetRows& rows, std::span<const PastRun> runs, Compar
   }
 }
 
+/// How many of a GPU's runs, in the order of time, came before the first lasting fall: each later one is below more than
+/// half of those before by more than the quantity is named from. 0 = there is none.
+std::size_t runs_before_fall(std::span<const ComparedGpu> runs) {
+  std::size_t first = 0;
+  for (std::size_t q = 0; q < kFleetQuantities.size(); ++q) {
+    if (!runs.back().deviations[q]) continue;
+    std::vector<double> best_since(runs.size() + 1, -std::numeric_limits<double>::infinity());
+    for (std::size_t i = runs.size(); i-- > 0;) {
+      const auto& each = runs[i].deviations[q];
+      best_since[i] = each ? std::max(best_since[i + 1], each->value) : best_since[i + 1];
+    }
+    std::vector<double> before;  // in order
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      if (before.size() + 1 >= kFewestPeers &&
+          before[(before.size() - 1) / 2] - best_since[i] > facts_of(kFleetQuantities[q]).named_from) {
+        first = first == 0 ? i : std::min(first, i);
+        break;
+      }
+      if (const auto& each = runs[i].deviations[q])
+        before.insert(std::ranges::upper_bound(before, each->value), each->value);
+    }
+  }
+  return first;
+}
+
+/// A GPU compared with its own earlier runs by the same build, with those before a lasting fall where there is one: they may be
+/// the fewer. @returns nothing where there are too few
+std::optional<ComparedGpu> against_own_past(const FleetRows& rows, Numbers own, std::size_t gpu) {
+  std::erase_if(own, [&](std::size_t run) { return rows.gpus[run].commit != rows.gpus[gpu].commit; });
+  std::ranges::stable_sort(own, {}, [&](std::size_t run) { return rows.gpus[run].recorded_at; });
+  own.push_back(gpu);
+  if (own.size() < kFewestPeers) return std::nullopt;
+  const std::vector<ComparedGpu> all = compare_gpus(rows, own, {}).gpus;
+  ComparedGpu now = all.back();
+  std::vector<PastRun> runs;
+  if (const std::size_t first = runs_before_fall(all); first > 0) {
+    const auto fall = own.begin() + static_cast<std::ptrdiff_t>(first);
+    const Numbers before(own.begin(), fall);
+    const Numbers self = {gpu};
+    now = compare_gpus(rows, self, before).gpus[0];
+    runs = past_runs(rows, {.judged = {}, .baseline = before, .earlier = Numbers(fall, own.end() - 1)});
+  } else {
+    for (std::size_t i = all.size() - 1; i-- > 0;)
+      runs.push_back({rows.gpus[own[i]].recorded_at, named_in(rows, {&all[i], 1})});
+  }
+  say_since_when(rows, runs, now);
+  return now;
+}
+
 /// What differs from the GPU's own earlier runs.
 void add_changes(const FleetRows& rows, const std::map<std::string, Numbers>& earlier,
                  ComparedGpu& compared) {
   const auto found = earlier.find(rows.gpus[compared.gpu].uuid);
-  if (found == earlier.end() || found->second.size() + 1 < kFewestPeers) return;
-  const Numbers self = {compared.gpu};
-  std::vector<ComparedGpu> changed = compare_gpus(rows, self, found->second).gpus;
-  if (changed[0].no_verdict.empty()) {
-    if (!compared.no_verdict.empty()) compared.deviations = changed[0].deviations;
-    compared.no_verdict.clear();
+  if (found == earlier.end()) return;
+  std::optional<ComparedGpu> changed = against_own_past(rows, found->second, compared.gpu);
+  if (!changed) return;
+  if (!compared.no_verdict.empty()) {
+    if (changed->no_verdict.empty()) compared.deviations = changed->deviations;
+    compared.no_verdict =
+        changed->no_verdict.empty() ? "" : "against its own earlier runs: " + changed->no_verdict;
   }
-  for (FleetFinding& finding : changed[0].findings) {
+  for (FleetFinding& finding : changed->findings) {
     const bool known = std::ranges::any_of(
         compared.findings, [&](const FleetFinding& other) { return other.cause == finding.cause; });
     if (known) continue;
     finding.own_past = true;
-    finding.since = rows.gpus[compared.gpu].recorded_at;
     compared.findings.push_back(std::move(finding));
   }
 }

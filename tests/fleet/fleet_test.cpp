@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <sstream>
@@ -107,6 +108,84 @@ TEST_F(Fleet, FollowsASingleGpuByItsOwnPast) {
   EXPECT_EQ(fleet({write("now.csv", text_of(fleet_of.gpu(0, slow_clock))), "--since", since}),
             ExitStatus::regression);
   EXPECT_THAT(out_, HasSubstr("against its own earlier runs"));
+}
+
+/// Runs of a GPU on days from the first on; `is_faulty` by day.
+std::vector<std::vector<Row>> daily_runs(MadeUpFleet& fleet_of, int gpu, int days, const Fault& fault,
+                                         const std::function<bool(int)>& is_faulty) {
+  std::vector<std::vector<Row>> runs;
+  for (int day = 1; day <= days; ++day) {
+    runs.push_back(fleet_of.gpu(gpu, is_faulty(day) ? fault : Fault()));
+    for (Row& row : runs.back()) row.recorded_at = fmt::format("2026-11-{:02}T00:00:00Z", day);
+  }
+  return runs;
+}
+
+/// Judges the last day by those before.
+class OwnPast : public Fleet {
+ protected:
+  ExitStatus follow(const std::vector<std::vector<Row>>& runs) {
+    const fs::path past = folder_.path() / "past";
+    fs::remove_all(past);
+    for (std::size_t i = 0; i + 1 < runs.size(); ++i)
+      write(fmt::format("past/{:02}.csv", i), text_of(runs[i]));
+    return fleet({write("now.csv", text_of(runs.back())), "--since", past.string()});
+  }
+
+  MadeUpFleet fleet_of_{5};
+};
+
+TEST_F(OwnPast, DatesALastingFallHoweverManyOfTheRunsAreSlow) {
+  for (int first = 3; first <= 11; ++first) {
+    // One run that something disturbed before the fall is no fall.
+    std::vector<std::vector<Row>> runs = daily_runs(
+        fleet_of_, 0, 11, slow_clock, [&](int day) { return day >= first || (day == 2 && first > 4); });
+    const auto healthy = daily_runs(fleet_of_, 1, 11, {}, [](int) { return false; });
+    for (std::size_t i = 0; i < runs.size(); ++i)
+      runs[i].insert(runs[i].end(), healthy[i].begin(), healthy[i].end());
+    EXPECT_EQ(follow(runs), ExitStatus::regression) << first;
+    EXPECT_THAT(
+        out_, ContainsRegex(fmt::format("SM clock (0\\.[89]|1\\.[012]).* % below the median.*against its own "
+                                        "earlier runs; since 2026-11-{:02}",
+                                        first)));
+    EXPECT_THAT(out_, HasSubstr("1 of 2 GPUs is out of line.")) << first;
+  }
+}
+
+TEST_F(OwnPast, IsInLineOnceAFallIsRepaired) {
+  for (const int first : {1, 3}) {
+    const auto is_slow = [&](int day) { return day >= first && day < first + 3; };
+    EXPECT_EQ(follow(daily_runs(fleet_of_, 0, 9, slow_clock, is_slow)), ExitStatus::done) << out_;
+  }
+}
+
+TEST_F(OwnPast, SaysThatItsRunsDifferWhereNoFallLasts) {
+  EXPECT_EQ(follow(daily_runs(fleet_of_, 0, 6, slow_clock, [](int day) { return day % 2 == 1; })),
+            ExitStatus::no_verdict);
+  EXPECT_THAT(out_, HasSubstr("against its own earlier runs: half and more differ in sm_clock"));
+  EXPECT_THAT(out_, Not(HasSubstr("there is 1 GPU to compare")));
+}
+
+TEST_F(OwnPast, DatesThrottlingThatSlowsNothing) {
+  const Fault throttle = [](Row& row) { row.gpu_state += ";throttle_reasons=sw_power_cap"; };
+  EXPECT_EQ(follow(daily_runs(fleet_of_, 0, 8, throttle, [](int day) { return day >= 6; })),
+            ExitStatus::regression);
+  EXPECT_THAT(out_, ContainsRegex("throttle reason sw_power_cap.*since 2026-11-06"));
+}
+
+TEST_F(OwnPast, IsComparedWithRunsOfTheSameCommitOnly) {
+  const Fault older = [](Row& row) { row.commit = "older"; };
+  EXPECT_EQ(follow(daily_runs(fleet_of_, 0, 8, older, [](int day) { return day < 6; })), ExitStatus::done);
+  EXPECT_EQ(follow(daily_runs(fleet_of_, 0, 8, older, [](int day) { return day < 8; })),
+            ExitStatus::no_verdict);
+  EXPECT_THAT(out_, HasSubstr("two earlier runs of each GPU by the same build"));
+}
+
+TEST_F(OwnPast, NamesFilesThatAreNoRows) {
+  std::ofstream(folder_.path() / "noise.csv") << "garbage";
+  write("1.csv", text_of(fleet_of_.gpu(0)));
+  fleet({write("now.csv", text_of(fleet_of_.gpu(0))), "--since", folder_.path().string()});
+  EXPECT_EQ(err_, (folder_.path() / "noise.csv").string() + " is no file of rows and is left out\n");
 }
 
 TEST_F(Fleet, SaysThatItIsTheNodeWhereAllItsGpusAreOutOfLine) {
