@@ -400,9 +400,9 @@ void add_missing(const FleetRows& rows, std::span<const std::size_t> peers, Comp
   std::size_t missing = 0;
   std::string first;
   for (std::size_t number = 0; number < rows.cases.size(); ++number) {
+    if (!lacks(compared.gpu, number)) continue;
     const auto lacking = std::ranges::count_if(peers, [&](std::size_t gpu) { return lacks(gpu, number); });
-    if (!lacks(compared.gpu, number) || 2 * lacking >= std::ssize(peers)) continue;
-    if (missing++ == 0) first = rows.cases[number].name;
+    if (2 * lacking < std::ssize(peers) && missing++ == 0) first = rows.cases[number].name;
   }
   if (missing == 0) return;
   compared.findings.push_back({.cause = "missing",
