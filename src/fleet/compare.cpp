@@ -505,8 +505,9 @@ const FleetQuantityFacts& facts_of(FleetQuantity quantity) {
   static constexpr FleetQuantityFacts kFacts[] = {
       {"sm_clock", "%", 0.4, "SM clock {:.2f} % below the median.", "SM clock {:.2f} % above the median."},
       {"gpc_clock", "%", 0.3,
-       "one GPC's clock is slower: kernels on all SMs take {:.2f} % longer than their cycles at the mean "
-       "clock.",
+       "kernels on all SMs take {:.2f} % longer than their cycles at the mean clock: a GPC's clock is "
+       "slower, or all "
+       "clocks were while times were taken.",
        "its GPCs' clocks are closer together: kernels on all SMs take {:.2f} % less time than the median.",
        true},
       {"sm_cycles", "%", 0.3,
