@@ -19,8 +19,7 @@ enum class AnswerFormat { table, csv, json };
 
 /// What `occbench calc` is asked: a configuration on an SM, and on a device where its SMs are known.
 struct Question {
-  Limits
-      limits;  ///< of the compute capability; its largest block is the kernel's own where launch bounds say so
+  Limits limits;  ///< of the compute capability, or narrower by the launch bounds of a kernel
   Configuration configuration;
   std::optional<int> sm_count;
   std::vector<int> sms_per_gpc;  ///< empty = not known
