@@ -230,7 +230,9 @@ class Programs(unittest.TestCase):
         self.assertEqual(split["counted"], {"achieved": 5, "lost": 2.5, "beyond theory": 2.5})
         self.assertEqual(split["predicted"], {"achieved": 36, "lost": 4, "beyond theory": 0})
         self.assertEqual(parts["case"].unique(maintain_order=True).to_list(), ["predicted", "counted"])
-        self.assertIn("theory allows 95.0 % occupancy and 82.0 % was reached", drawing.sentence)
+        self.assertIn("theory allows 95.0 % occupancy and 82.0 % was reached, or is predicted.", drawing.sentence)
+        for of, how in zip(rows, ("50.0 % was reached.", "90.0 % is predicted."), strict=True):
+            self.assertIn(how, programs.programs(rows_of([of])).sentence)
         self.assertIn("predicted loses most: 4.00 of 6.50 ms", drawing.sentence)
 
     def test_regions_come_first_with_what_to_do_in_each(self):
