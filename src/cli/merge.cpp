@@ -29,7 +29,7 @@ void print_complaints(const Merged& merged, bool shards, std::ostream& err) {
     fmt::print(err, "{}: the last line has no end and is left out; occbench run --resume measures it again\n",
                file);
   for (const std::string& place : merged.conflict_places)
-    fmt::print(err, "conflict: {}: the same {} has another row; both are kept\n", place,
+    fmt::print(err, "conflict: {}: two rows of the same {} differ; both are kept\n", place,
                shards ? "case" : "GPU and case");
   if (merged.conflicts > merged.conflict_places.size())
     fmt::print(err, "... and {} more conflicts\n", merged.conflicts - merged.conflict_places.size());

@@ -87,9 +87,7 @@ Remedy remedy_of_uneven_blocks(const std::string& what_to_do, const PredictedLau
 Remedy remedy_of_uneven_warps(const Finding& loss, const PredictedLaunch& launch) {
   const WhatIf equal =
       what_if(launch, launch.tasks.even_within_blocks(), "Equal shares for the warps of each block are");
-  const WhatIf order = with_longest_first(launch);
-  return {.saved = std::max(equal.saved, order.saved),
-          .sentences = loss.remedy + equal.sentence + order.sentence};
+  return {.saved = equal.saved, .sentences = loss.remedy + equal.sentence};
 }
 
 /// A launch with other theory and the same work.

@@ -57,6 +57,11 @@ void require_same_model(const MeasuredGpu& gpu, const Row& row, const RowStream&
                    row.gpu, gpu.model);
 }
 
+/// What never is 0 and yet is 0 in a row was not read.
+double positive(const Real& value) {
+  return value && *value > 0 ? *value : kNoReading;
+}
+
 CaseReading reading_of(const Row& row, const Condition& condition, std::uint32_t throttle_reasons) {
   CaseReading reading;
   reading.present = true;
@@ -67,8 +72,8 @@ CaseReading reading_of(const Row& row, const Condition& condition, std::uint32_t
   reading.other_processes =
       static_cast<std::int32_t>(std::min<std::int64_t>(condition.other_processes.value_or(0), 1'000'000));
   reading.throttle_reasons = throttle_reasons;
-  reading.time_us = row.time_us.value_or(kNoReading);
-  reading.sm_clock_mhz = row.sm_clock_mhz.value_or(kNoReading);
+  reading.time_us = positive(row.time_us);
+  reading.sm_clock_mhz = positive(row.sm_clock_mhz);
   reading.cycles_max = row.sm_cycles_active_max.value_or(kNoReading);
   reading.cycles_min = row.sm_cycles_active_min.value_or(kNoReading);
   reading.achieved_elapsed_pct = row.achieved_elapsed_pct.value_or(kNoReading);

@@ -47,6 +47,13 @@ std::uint64_t hash_of(std::string_view text) {
   return std::hash<std::string_view>()(text);
 }
 
+/// The first row of a case.
+struct FirstRow {
+  std::uint64_t content = 0;  ///< its hash
+  std::size_t file = 0;       ///< a place in the list of files
+  std::size_t line = 0;
+};
+
 struct GpuTally {
   std::string host;
   std::size_t cases = 0;
@@ -70,11 +77,11 @@ class Merge {
 
   void add(const fs::path& file) {
     RowStream stream(file);
+    sources_.push_back(stream.source());
     const KeyColumns columns(stream);
     require_same_columns(stream);
     while (next(stream)) add_row(stream, columns);
     if (stream.torn()) merged_.torn.push_back(stream.source());
-    ++file_;
   }
 
   Merged finish(std::span<const fs::path> files, const fs::path& out) {
@@ -126,17 +133,16 @@ class Merge {
   void require_same_columns(const RowStream& stream) {
     if (header_.empty()) {
       header_ = stream.header();
-      first_file_ = stream.source();
       rows_.write(header_ + "\n");
       return;
     }
     if (stream.header() == header_) return;
-    const std::vector<std::string> expected = csv_cells(header_, first_file_, 1);
+    const std::vector<std::string> expected = csv_cells(header_, sources_.front(), 1);
     const auto [mine, theirs] = std::ranges::mismatch(stream.names(), expected);
     throw InputError(
         "{} and {} have different columns (the first difference: '{}' and '{}'): merge files of one occbench "
         "and the same --metrics",
-        first_file_, stream.source(), theirs == expected.end() ? "no column" : *theirs,
+        sources_.front(), stream.source(), theirs == expected.end() ? "no column" : *theirs,
         mine == stream.names().end() ? "no column" : *mine);
   }
 
@@ -145,7 +151,7 @@ class Merge {
     if (schema == schema_) return;
     throw InputError(
         "{}, line {}: schema {} where {} begins with schema {}: rows of different schemas are not merged",
-        stream.source(), stream.line(), schema.empty() ? "is empty" : schema, first_file_, schema_);
+        stream.source(), stream.line(), schema.empty() ? "is empty" : schema, sources_.front(), schema_);
   }
 
   /// Whether a file has anything that is not in the merged rows.
@@ -156,9 +162,9 @@ class Merge {
       const KeyColumns columns(stream);
       while (stream.next()) {
         const std::uint64_t content = hash_of(stream.record());
-        const auto first = content_by_key_.find(key_of(stream.cells(), columns));
-        if (first == content_by_key_.end() ||
-            (first->second != content && !other_contents_.contains(content)))
+        const auto first = first_rows_.find(key_of(stream.cells(), columns));
+        if (first == first_rows_.end() ||
+            (first->second.content != content && !other_contents_.contains(content)))
           return true;
       }
       return false;
@@ -185,9 +191,11 @@ class Merge {
     const std::string name = name_of(cells, columns);
     const std::string& gpu = gpu_of(cells, columns);
     const std::uint64_t content = hash_of(stream.record());
-    const auto [first, is_new] = content_by_key_.try_emplace(key_of(cells, columns), content);
-    if (first->second != content && other_contents_.insert(content).second) {
-      add_conflict(stream, gpu, name);
+    const std::size_t file = sources_.size() - 1;
+    const auto [first, is_new] =
+        first_rows_.try_emplace(key_of(cells, columns), FirstRow{content, file, stream.line()});
+    if (first->second.content != content && other_contents_.insert(content).second) {
+      add_conflict(stream, first->second, gpu + ", " + name);
     } else if (!is_new) {
       ++merged_.duplicates;
       return;
@@ -196,22 +204,21 @@ class Merge {
     ++merged_.rows;
     GpuTally& tally = gpus_.try_emplace(gpu, GpuTally{cells[columns.host]}).first->second;
     if (is_new) ++tally.cases;
-    if (cases_.try_emplace(name, file_).first->second != file_) case_in_two_files_ = true;
+    if (cases_.try_emplace(name, file).first->second != file) case_in_two_files_ = true;
   }
 
-  void add_conflict(const RowStream& stream, const std::string& gpu, const std::string& name) {
+  void add_conflict(const RowStream& stream, const FirstRow& first, const std::string& of) {
     ++merged_.conflicts;
-    if (merged_.conflict_places.size() < kFewConflicts) {
-      merged_.conflict_places.push_back(
-          fmt::format("{}, line {}: {}, {}", stream.source(), stream.line(), gpu, name));
-    }
+    if (merged_.conflict_places.size() >= kFewConflicts) return;
+    merged_.conflict_places.push_back(fmt::format("{}, line {}, and {}, line {}: {}", sources_[first.file],
+                                                  first.line, stream.source(), stream.line(), of));
   }
 
   Gap gap_of(const std::string& gpu, const GpuTally& tally) const {
     Gap gap{gpu, tally.host, cases_.size() - tally.cases, {}};
     for (const auto& [name, file] : cases_) {
       if (gap.first.size() == kFewNames) break;
-      if (!content_by_key_.contains(hash_of(gpu + "\n" + name))) gap.first.push_back(name);
+      if (!first_rows_.contains(hash_of(gpu + "\n" + name))) gap.first.push_back(name);
     }
     return gap;
   }
@@ -237,10 +244,9 @@ class Merge {
   const std::function<bool()>& stopped_;
   std::string header_;
   std::string schema_;
-  std::string first_file_;
-  std::size_t file_ = 0;
-  std::unordered_map<std::uint64_t, std::uint64_t> content_by_key_;  ///< of the first row of a GPU and a case
-  std::unordered_set<std::uint64_t> other_contents_;                 ///< of rows that differ from the first
+  std::vector<std::string> sources_;
+  std::unordered_map<std::uint64_t, FirstRow> first_rows_;  ///< by GPU and case
+  std::unordered_set<std::uint64_t> other_contents_;        ///< of rows that differ from the first
   std::map<std::string, GpuTally> gpus_;
   std::map<std::string, std::size_t> cases_;  ///< and the file that had it first
   bool case_in_two_files_ = false;

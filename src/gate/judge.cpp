@@ -86,10 +86,10 @@ bool is_one_launch(const Sides& sides, const GateContext& context, ComparedCase&
   return true;
 }
 
-/// Of a calculated row, what `calc` assumed for it, in brackets; empty where it assumed nothing.
-std::string assumption(const Row& row) {
-  const auto assumed = std::ranges::find(row.extra, "assumed", &std::pair<std::string, std::string>::first);
-  return assumed == row.extra.end() || assumed->second.empty() ? "" : fmt::format(" ({})", assumed->second);
+/// What a column of `calc` says of a calculated row, in brackets; empty where it says nothing.
+std::string in_brackets(const Row& row, std::string_view column) {
+  const auto said = std::ranges::find(row.extra, column, &std::pair<std::string, std::string>::first);
+  return said == row.extra.end() || said->second.empty() ? "" : fmt::format(" ({})", said->second);
 }
 
 /// Adds a finding for each column that is known before the launch and differs, as grave as its gate rule
@@ -112,7 +112,8 @@ LaunchChange compare_launches(const Sides& sides, const GateContext& context, Co
     const std::string is = cell_text(now, *column);
     const Grade grade = grade_of(*column, before, now).value_or(of_consequences);
     into.findings.push_back({grade,
-                             change_text(column->name, was, is) + (grade == Grade::note ? ": better" : ""),
+                             change_text(column->name, was, is) + (grade == Grade::note ? ": better" : "") +
+                                 (column->name == "theoretical_pct" ? in_brackets(now, "cannot_launch") : ""),
                              std::string(column->name), was, is, 1000 + std::max(0.0, loss)});
   }
   if (of_consequences == Grade::note) {
@@ -123,7 +124,7 @@ LaunchChange compare_launches(const Sides& sides, const GateContext& context, Co
     add_finding(
         into, Grade::note, "",
         fmt::format("theoretical occupancy is no lower{}; if the change is meant, record the baseline again",
-                    assumption(now)));
+                    in_brackets(now, "assumed")));
   }
   return LaunchChange::other;
 }

@@ -93,7 +93,8 @@ TEST_F(MergingFiles, KeepsBothRowsOfAConflictAndSaysWhere) {
   EXPECT_EQ(merged.conflicts, 1);
   EXPECT_EQ(merged.duplicates, 1);
   EXPECT_FALSE(merged.whole());
-  EXPECT_THAT(merged.conflict_places, ElementsAre(HasSubstr("2.csv, line 2: GPU-1, waves/a")));
+  EXPECT_THAT(merged.conflict_places, ElementsAre(AllOf(HasSubstr("1.csv, line 2, and "),
+                                                        HasSubstr("2.csv, line 2: GPU-1, waves/a"))));
   EXPECT_THAT(read_rows(out_), SizeIs(2));
 }
 

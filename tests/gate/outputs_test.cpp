@@ -307,6 +307,12 @@ TEST(StaticRows, TwoMoreRegistersFailAndAreNamed) {
                              testing::Not(HasSubstr("No regression could have been found"))));
 }
 
+TEST(StaticRows, OfALaunchThatNoSmCanHoldSayWhy) {
+  const Comparison comparison = compare_texts(batch_of({{"a", 32}}), batch_of({{"a", 200}}));
+  EXPECT_THAT(messages_of(comparison.cases.front()),
+              testing::ContainsRegex("theoretical_pct 100 -> 0 \\([^)]*registers[^)]*\\)"));
+}
+
 TEST(StaticRows, TwoFewerRegistersAreANote) {
   const Comparison comparison = compare_texts(batch_of({{"a", 33}}), batch_of({{"a", 31}}));
   EXPECT_EQ(comparison.verdict(), Verdict::pass);
