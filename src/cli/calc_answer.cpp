@@ -432,21 +432,22 @@ std::string idle_lanes(const Launch& launch) {
   return fmt::format("{} of {} lanes of a block have no thread", lanes - launch.block_threads, lanes);
 }
 
-/// How much less time an occupancy takes at most, in a sentence.
-std::string time_sentence(double now_pct, double pct, double waves) {
+/// How much less time the advice takes at most, in a sentence.
+std::string time_sentence(const TheoryAdvice& advice, double waves) {
   if (waves > 0 && waves <= 1) return "Time: none is saved, for all blocks of the grid are resident at once.";
-  const double saved = most_time_saved(now_pct, pct, waves);
+  const double ratio = least_time_ratio(advice);
+  const double saved = most_time_saved(ratio, waves);
   const double rounds = std::ceil(waves);
-  const double after = std::ceil(waves * now_pct / pct - 1e-9);
+  const double after = std::ceil(waves * ratio - 1e-9);
   std::string why;
   if (waves > 0 && saved > 0 && after == rounds)
     why = fmt::format(", but equal blocks take {:.0f} rounds as now and save nothing", rounds);
-  else if (waves > 0 && saved > 1 - now_pct / pct + 0.005)
+  else if (waves > 0 && saved > 1 - ratio + 0.005)
     why = fmt::format(" ({} of blocks instead of {:.0f})", counted(std::llround(after), "round"), rounds);
   return fmt::format(
       "Time: {} takes at most {:.0f} % less{}, if warps wait for latency; none is saved where "
       "memory, issue slots or a pipe are saturated, or registers are spilled.",
-      percent_text(pct), 100 * saved, why);
+      percent_text(reached_pct(advice)), 100 * saved, why);
 }
 
 /// A grid that is not of whole waves, and those beside it.
@@ -501,7 +502,7 @@ std::vector<std::string> what_to_do(const Question& question, const TheoryAdvice
     all.push_back(
         "Time: clusters may take more rounds than waves; `occbench predict` simulates what a change saves.");
   else if ((step != nullptr || pair) && advice.theoretical_pct > 0)
-    all.push_back(time_sentence(advice.theoretical_pct, reached_pct(advice), waves_of(question)));
+    all.push_back(time_sentence(advice, waves_of(question)));
   const std::optional<PartialWaves> partial = partial_waves(question);
   if (partial && partial->time_saved_at_most_pct >= 100 * kLeastShare)
     all.push_back(grid_sentence(question, *partial));
@@ -509,7 +510,9 @@ std::vector<std::string> what_to_do(const Question& question, const TheoryAdvice
     all.push_back(to_string(*smaller));
   if (const std::string idle = idle_lanes(launch); !idle.empty())
     all.push_back(
-        fmt::format("Occupancy counts warps: {}. Use a multiple of {} threads.", idle, kThreadsPerWarp));
+        fmt::format("Occupancy counts warps: {}. The same threads in blocks of a multiple of {} take at most "
+                    "{:.0f} % less time.",
+                    idle, kThreadsPerWarp, 100 * (1 - used_lanes(launch.block_threads))));
   if (std::string at_once = most_registers_at_once(question); !at_once.empty())
     all.push_back(std::move(at_once));
   return all;

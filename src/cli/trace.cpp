@@ -80,9 +80,11 @@ void print_windows(const WindowTotals& windows, Console& console) {
   if (windows.windows == 0) return;
   fmt::print(console.out, "Sampled: {} windows, {} thrown away", windows.windows, windows.thrown_away);
   if (active_ns > 0) {
-    fmt::print(console.out,
-               "; {:.1f} % of the GPU's active time in them is of launches that could be told apart",
-               100 * windows.attributed_ns / active_ns);
+    fmt::print(
+        console.out,
+        "; {:.1f} % of the GPU's active time in them is of launches that could be told apart, the rest "
+        "of kernels that overlapped or are in no row",
+        100 * windows.attributed_ns / active_ns);
   }
   fmt::print(console.out, "\n");
 }

@@ -47,8 +47,7 @@ std::string limiting_rules(const Situation& situation) {
 }
 
 double time_of_highest_theory(const Claim& claim, const Situation& situation) {
-  return 1 - most_time_saved(situation.theoretical_pct, reached_pct(*claim.advice),
-                             situation.wave > 0 ? situation.waves() : 0);
+  return 1 - most_time_saved(least_time_ratio(*claim.advice), situation.wave > 0 ? situation.waves() : 0);
 }
 
 double time_without_idle_sms(const Claim& /*claim*/, const Situation& situation) {
@@ -62,6 +61,7 @@ std::string_view no_time_by_theory(const Situation& situation, const TheoryAdvic
   if (atomics_delay(situation)) return kWaitForAddress;
   if (situation.facts.library) return "the library chose registers, shared memory and block size together";
   if (situation.is_partial_wave()) return "the grid does not fill the places that there are";
+  if (situation.wave > 0 && situation.waves() <= 1) return "all blocks of the grid are resident at once";
   return reached_pct(advice) > advice.theoretical_pct ? "" : "nothing raises theory";
 }
 
@@ -331,7 +331,9 @@ std::optional<Claim> idle_lanes(const Situation& situation) {
       .part = Part::beside,
       .evidence = evidence_of({{"block_threads", threads}, {"achieved_pct", situation.achieved_pct}}),
       .because = because,
-      .remedy = fmt::format("Use a multiple of {} threads a block.", kThreadsPerWarp)};
+      .remedy = fmt::format("Use a multiple of {} threads a block.", kThreadsPerWarp),
+      .time = TimeSaved{1 - used_lanes(threads), most_text(1 - used_lanes(threads), situation) +
+                                                     ", for the same threads are fewer warps."}};
 }
 
 std::optional<Claim> unused_shared_memory(const Situation& situation) {

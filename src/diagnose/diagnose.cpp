@@ -179,19 +179,6 @@ double share_of_launch(const Claim& claim, const Situation& situation) {
   return cycles > 0 ? std::min(1.0, *counters.sm_cycles_active_max / cycles) : 1;
 }
 
-/// "At most 0.12 of 0.41 ms per launch, 12 of 41 ms in the run", or a percentage where no time is known.
-std::string most_text(double share, const Situation& situation) {
-  const std::optional<double>& launch_us = situation.facts.times.time_us;
-  const std::optional<double>& run_us = situation.facts.program.total_time_us;
-  if (!launch_us && !run_us) return fmt::format("At most {:.0f} % of it", 100 * share);
-  std::string text = "At most ";
-  if (launch_us) text += fmt::format("{} of {} ms per launch", ms(share * *launch_us), ms(*launch_us));
-  if (run_us) {
-    text += fmt::format("{}{} of {} ms in the run", launch_us ? ", " : "", ms(share * *run_us), ms(*run_us));
-  }
-  return text;
-}
-
 std::string condition(const Situation& situation) {
   const CounterValues& counters = situation.counters();
   const std::string of_caller = situation.facts.library ? ", if a call can do the work of several" : "";
@@ -358,6 +345,18 @@ std::vector<std::string_view> not_read(const Situation& situation) {
     names.push_back("shared memory");
   if (!counters.fp32_pipe_pct) names.push_back("a pipe");
   return names;
+}
+
+std::string most_text(double share, const Situation& situation) {
+  const std::optional<double>& launch_us = situation.facts.times.time_us;
+  const std::optional<double>& run_us = situation.facts.program.total_time_us;
+  if (!launch_us && !run_us) return fmt::format("At most {:.0f} % of it", 100 * share);
+  std::string text = "At most ";
+  if (launch_us) text += fmt::format("{} of {} ms per launch", ms(share * *launch_us), ms(*launch_us));
+  if (run_us) {
+    text += fmt::format("{}{} of {} ms in the run", launch_us ? ", " : "", ms(share * *run_us), ms(*run_us));
+  }
+  return text;
 }
 
 TimeSaved measured_with(const OtherBuild& build, std::string_view called, const Situation& situation) {

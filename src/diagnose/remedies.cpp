@@ -52,9 +52,15 @@ WhatIf what_if(const PredictedLaunch& launch, const Tasks& other, std::string_vi
   return {saved, fmt::format(" {} predicted to save {:.0f} %.", how, 100 * saved)};
 }
 
+/// Empty where no block waits for a place, or none is longer than one before it.
 WhatIf with_longest_first(const PredictedLaunch& launch) {
-  if (launch.tasks.all_equal() || launch.tasks.is_longest_first()) return {};
-  return what_if(launch, launch.tasks.longest_first(), "The longest blocks first are");
+  const Asked& asked = launch.asked;
+  const std::int64_t wave =
+      full_wave_blocks(theoretical_occupancy(asked.limits, launch.now()), asked.chosen.profile.sm_count());
+  if (asked.launch.grid_blocks <= wave || launch.tasks.all_equal() || launch.tasks.is_longest_first())
+    return {};
+  const WhatIf order = what_if(launch, launch.tasks.longest_first(), "The longest blocks first are");
+  return order.saved > 0 ? order : WhatIf{0, " The longest blocks first are predicted to save no time."};
 }
 
 /// What the longest block takes of the launch, what the same launch of equal blocks, each as long as the mean, is simulated to save,

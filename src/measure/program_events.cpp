@@ -227,6 +227,7 @@ constexpr DriverCall kDriverCalls[] = {
     OCC_CALL(tell_of_kernel_node, cuGraphExecKernelNodeSetParams),
     OCC_CALL(tell_of_kernel_node, cuGraphExecKernelNodeSetParams_v2),
     OCC_CALL(tell_of_node, cuGraphExecNodeSetParams),
+    OCC_CALL(tell_of_node, cuGraphExecChildGraphNodeSetParams),
     OCC_CALL(tell_of_node, cuGraphNodeSetEnabled),
     OCC_CALL(tell_begin_of_capture, cuStreamBeginCapture),
     OCC_CALL(tell_begin_of_capture, cuStreamBeginCapture_ptsz),

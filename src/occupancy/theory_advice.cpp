@@ -10,6 +10,7 @@
 #include <fmt/core.h>
 
 #include "occupancy/text.hpp"
+#include "occupancy/warps.hpp"
 
 namespace occbench {
 namespace {
@@ -312,9 +313,24 @@ double reached_pct(const TheoryAdvice& advice) {
   return reached;
 }
 
-double most_time_saved(double theoretical_pct, double other_pct, double waves) {
-  if (other_pct <= theoretical_pct) return 0;
-  const double ratio = theoretical_pct / other_pct;
+double least_time_ratio(const TheoryAdvice& advice) {
+  double least = 1;
+  const auto add = [&](double pct, std::initializer_list<Change> changes) {
+    int threads = static_cast<int>(advice.block_threads);
+    for (const Change& change : changes)
+      if (change.axis == Axis::block_threads) threads = static_cast<int>(change.to);
+    const double lanes = used_lanes(static_cast<int>(advice.block_threads)) / used_lanes(threads);
+    least = std::min(least, advice.theoretical_pct / pct * lanes);
+  };
+  for (const Step& step : advice.highest) add(step.theoretical_pct, {step.change});
+  if (advice.beyond) add(advice.beyond->theoretical_pct, {advice.beyond->change});
+  for (const auto& pair : {advice.within_reach, advice.pair}) {
+    if (pair) add(pair->theoretical_pct, {pair->first, pair->second});
+  }
+  return least;
+}
+
+double most_time_saved(double ratio, double waves) {
   constexpr double kRounding = 1e-9;
   const double rounds = waves > 0 ? std::ceil(waves * ratio - kRounding) / std::ceil(waves - kRounding) : 1;
   return 1 - std::min(ratio, rounds);

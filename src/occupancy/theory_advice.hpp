@@ -108,10 +108,14 @@ double reached_pct(const TheoryAdvice& advice);
 /// Share of a launch's time below which no saving is told: less than times of the same launch vary by.
 inline constexpr double kLeastShare = 0.01;
 
-/// The most of a launch's time that another occupancy saves, if each warp takes as long as now: by occupancy, or by rounds of equal
-/// blocks where the same threads then need fewer.
+/// The time of the same threads with the advice over that now, if each warp takes as long and all SMs are full: what has idle lanes now
+/// and none then needs fewer warps. 1 if nothing helps.
+double least_time_ratio(const TheoryAdvice& advice);
+
+/// The most of a launch's time that is saved: by that ratio, or by rounds of equal blocks where there then are fewer.
+/// @param ratio  as least_time_ratio()
 /// @param waves  of the launch now; 0 = not known
-/// @returns the share of the time, 0 if nothing is gained
-double most_time_saved(double theoretical_pct, double other_pct, double waves);
+/// @returns the share of the time
+double most_time_saved(double ratio, double waves);
 
 }  // namespace occbench

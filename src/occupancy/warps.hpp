@@ -10,13 +10,17 @@ constexpr int warps_of_block(int block_threads) {
   return (block_threads + kThreadsPerWarp - 1) / kThreadsPerWarp;
 }
 
+/// Share of the lanes of a block's warps that have a thread.
+constexpr double used_lanes(int block_threads) {
+  return static_cast<double>(block_threads) / (warps_of_block(block_threads) * kThreadsPerWarp);
+}
+
 /// Share of a block's lanes without a thread from which on occupancy, which counts warps, misleads: a choice.
 inline constexpr double kIdleLanes = 0.25;
 
 /// Whether so many have none.
 constexpr bool leaves_lanes_idle(int block_threads) {
-  const int lanes = warps_of_block(block_threads) * kThreadsPerWarp;
-  return lanes - block_threads >= kIdleLanes * lanes;
+  return 1 - used_lanes(block_threads) >= kIdleLanes;
 }
 
 }  // namespace occbench

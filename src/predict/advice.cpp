@@ -30,8 +30,12 @@ std::int64_t units_of(const Work& work, const Launch& launch) {
   return work.unit_count(launch.grid_blocks, warps_of_block(launch.block_threads));
 }
 
-/// The candidate with the distribution and the total of `work` on `launch`: `last` units in proportion, cycles
-/// by what then lacks.
+double cycles_of_threads(const Work& work, const Launch& launch) {
+  return total_cycles(work, launch) * used_lanes(launch.block_threads);
+}
+
+/// The candidate with the distribution and the total of `work` on `launch`: `last` units in proportion, cycles by what then lacks. A warp
+/// takes as long with idle lanes as without.
 LaunchOfWork with_same_total(LaunchOfWork candidate, const Launch& launch, const Work& work) {
   const double ratio =
       static_cast<double>(units_of(work, candidate.launch)) / static_cast<double>(units_of(work, launch));
@@ -41,8 +45,8 @@ LaunchOfWork with_same_total(LaunchOfWork candidate, const Launch& launch, const
   }
   // Twice, since cycles of a unit are whole.
   for (int time = 0; time < 2; ++time) {
-    candidate.work =
-        candidate.work.scaled(total_cycles(work, launch) / total_cycles(candidate.work, candidate.launch));
+    candidate.work = candidate.work.scaled(cycles_of_threads(work, launch) /
+                                           cycles_of_threads(candidate.work, candidate.launch));
   }
   return candidate;
 }

@@ -11,7 +11,7 @@ namespace occbench {
 /// A launch near the asked one that does the same work sooner.
 struct Advice {
   Launch launch;
-  Work work;                  ///< of that launch; total_cycles() of both are the same
+  Work work;                  ///< of that launch; the same work
   double predicted_pct = 0;   ///< occupancy of that launch, as predict() has it
   Interval interval;          ///< likewise
   double gain_points = 0;     ///< over the prediction of the asked one
@@ -28,7 +28,8 @@ struct LaunchOfWork {
   Work work;
 };
 
-/// The same threads in blocks of `block_threads`, dynamic shared memory as it is: work keeps its distribution and its total.
+/// The same threads in blocks of `block_threads`, dynamic shared memory as it is: work keeps its distribution and its total, and a warp
+/// takes as long with idle lanes as without.
 LaunchOfWork with_block_size(const Launch& launch, const Work& work, int block_threads);
 
 /// What one simulation of a launch that is only tried may take, by simulation_microseconds(): a choice.

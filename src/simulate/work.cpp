@@ -365,8 +365,10 @@ Tasks::Tasks(Durations durations, std::int64_t grid_blocks, int warps_per_block)
                      durations.source, std::min(given, source_units_) + 1, given, source_units_,
                      durations.per_warp ? "warps" : "blocks");
   }
+  const std::vector<std::int64_t>& cycles = durations.cycles;
+  const bool is_equal = std::ranges::adjacent_find(cycles, std::ranges::not_equal_to()) == cycles.end();
   source_ = std::make_shared<const Durations>(std::move(durations));
-  if (given == 1) everywhere_ = unit_cycles(0);
+  if (is_equal) everywhere_ = unit_cycles(0);
 }
 
 double Tasks::unit_cycles(std::int64_t unit) const {

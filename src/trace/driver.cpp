@@ -48,6 +48,8 @@ struct Functions {
   decltype(&cuFuncGetAttribute) func_get_attribute = Symbol("cuFuncGetAttribute");
   decltype(&cuGraphGetNodes) graph_get_nodes = Symbol("cuGraphGetNodes");
   decltype(&cuGraphNodeGetType) graph_node_get_type = Symbol("cuGraphNodeGetType");
+  decltype(&cuGraphChildGraphNodeGetGraph) graph_child_graph_node_get_graph =
+      Symbol("cuGraphChildGraphNodeGetGraph");
   decltype(&cuGraphKernelNodeGetParams) graph_kernel_node_get_params =
       Symbol("cuGraphKernelNodeGetParams_v2");
   decltype(&cuGraphKernelNodeGetAttribute) graph_kernel_node_get_attribute =
@@ -344,6 +346,15 @@ class LoadedDriver : public Driver {
     for (const auto& [node, is_branch] : in_order(static_cast<CUgraph>(graph), nodes)) {
       CUgraphNodeType type = CU_GRAPH_NODE_TYPE_MEMSET;
       static_cast<void>(functions_.graph_node_get_type(node, &type));
+      CUgraph child = nullptr;
+      if (type == CU_GRAPH_NODE_TYPE_GRAPH &&
+          functions_.graph_child_graph_node_get_graph(node, &child) == CUDA_SUCCESS) {
+        for (GraphNode& inner : nodes_of(child)) {
+          inner.is_branch = inner.is_branch || is_branch;
+          result.push_back(std::move(inner));
+        }
+        continue;
+      }
       GraphNode& added = result.emplace_back();
       added.handle = node;
       added.is_branch = is_branch;

@@ -363,13 +363,22 @@ TEST(TheoryAdvice, NamesBlockSizesOnEitherSide) {
               ElementsAre(512, 1024));
   EXPECT_THAT(sentences(advice)[0], HasSubstr("1.5 times as many blocks"));
   // Three blocks of 16 warps instead of two of 24: 25 % less time if a warp takes as long.
-  const double highest_pct = advice.highest[0].theoretical_pct;
-  EXPECT_EQ(most_time_saved(advice.theoretical_pct, highest_pct, 0), 0.25);
+  const double ratio = least_time_ratio(advice);
+  EXPECT_EQ(most_time_saved(ratio, 0), 0.25);
   // 2.6 waves in three rounds are 1.95 in two, and 1.02 are less than one.
-  EXPECT_NEAR(most_time_saved(advice.theoretical_pct, highest_pct, 1000.0 / 384), 1 / 3.0, 1e-9);
-  EXPECT_NEAR(most_time_saved(advice.theoretical_pct, highest_pct, 1.02), 0.5, 1e-9);
-  EXPECT_EQ(most_time_saved(advice.theoretical_pct, highest_pct, 4), 0.25);
-  EXPECT_EQ(most_time_saved(advice.theoretical_pct, advice.theoretical_pct, 1.02), 0);
+  EXPECT_NEAR(most_time_saved(ratio, 1000.0 / 384), 1 / 3.0, 1e-9);
+  EXPECT_NEAR(most_time_saved(ratio, 1.02), 0.5, 1e-9);
+  EXPECT_EQ(most_time_saved(ratio, 4), 0.25);
+  EXPECT_EQ(most_time_saved(1, 1.02), 0);
+}
+
+TEST(TheoryAdvice, CountsTheLanesThatAThreadFills) {
+  // 32 blocks of a warp fill half of an SM's warps, and half of their lanes have no thread.
+  const TheoryAdvice half =
+      advise_on_theory(limits_of({9, 0}), {{.block_threads = 16}, {.registers_per_thread = 32}});
+  EXPECT_EQ(reached_pct(half), 100);
+  EXPECT_EQ(least_time_ratio(half), 0.25);
+  EXPECT_NEAR(most_time_saved(least_time_ratio(half), 100'000.0 / 4224), 1 - 6 / 24.0, 1e-9);
 }
 
 TEST(TheoryAdvice, SaysThatNoSmallChangeHelpsAndWhichLargerOneDoes) {
