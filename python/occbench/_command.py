@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from typing import Any, NamedTuple
 
 PACKAGE = Path(__file__).resolve().parent
 WRONG_INPUT = 64  # exit status
+_PARAMETERS = {"cc": "compute_capability", "kernel": "name"}  # of options with another name
 
 
 def program() -> Path:
@@ -46,10 +48,19 @@ def answer(*arguments: str) -> Any:
     """What the command answers as JSON. Raises ValueError for what it refuses, with its message."""
     done = run(*arguments, "--format", "json")
     if done.returncode == WRONG_INPUT:
-        raise ValueError(message(done.stderr))
+        raise ValueError(_of_parameters(message(done.stderr)))
     if done.returncode != 0:
         raise RuntimeError(f"{program()} ended with {done.returncode}: {message(done.stderr)}")
     return json.loads(done.stdout)
+
+
+def _of_parameters(text: str) -> str:
+    """The parameters in place of the command's options, but those of a whole command in backticks."""
+    return re.sub(
+        r"`[^`]*`|(?<![\w/.-])--(?!help)([a-z-]+)",
+        lambda found: _PARAMETERS.get(found[1], found[1].replace("-", "_")) if found[1] else found[0],
+        text,
+    )
 
 
 def options(given: Mapping[str, object]) -> list[str]:

@@ -48,8 +48,8 @@ class Prediction:
         low, high = self.interval_pct
         return f"Prediction(predicted_pct={self.predicted_pct:.1f}, interval_pct=({low:.1f}, {high:.1f}))"
 
-    def _ipython_display_(self) -> None:
-        _show.prediction(self.answer)
+    def _repr_html_(self) -> str:
+        return _show.prediction(self.answer)
 
 
 class Finding(NamedTuple):
@@ -75,15 +75,15 @@ class Explanation:
     findings: tuple[Finding, ...]  # those that cost most first
     answer: dict[str, Any] = field(compare=False, repr=False)  # all that `occbench explain --format json` says
 
-    def _ipython_display_(self) -> None:
-        _show.explanation(self.answer)
+    def _repr_html_(self) -> str:
+        return _show.explanation(self.answer)
 
 
 def predict(
     gpu: str | None = None,
     *,
-    block_size: int,
-    grid: int,
+    block_size: int | str,
+    grid: int | str,
     registers: int,
     work: str | None = None,
     compute_capability: str | None = None,
@@ -98,7 +98,7 @@ def predict(
     clock_mhz: float | None = None,
     seed: int | None = None,
 ) -> Prediction:
-    """What the counter will read of a launch: the launch as in calc(), `grid` in blocks.
+    """What the counter will read of a launch: the launch as in calc().
 
     `work` is what each block does: "equal:200000" cycles, "equal:100us", "uniform:20000:0.5:1.5:seed=1", ... (`occbench
     predict --help` lists the forms). Without it work that is equal for all blocks is inferred from `time_us` or, better,
@@ -128,8 +128,8 @@ def explain(
     gpu: str | None = None,
     compute_capability: str | None = None,
     sm_count: int | None = None,
-    block_size: int | None = None,
-    grid: int | None = None,
+    block_size: int | str | None = None,
+    grid: int | str | None = None,
     registers: int | None = None,
     static_smem: int | None = None,
     dynamic_smem: int | None = None,
@@ -144,7 +144,8 @@ def explain(
 ) -> list[Explanation]:
     """Why launches have the occupancy that they have: rows of files, those that lose most first, or one launch by numbers.
 
-    Of files, `filter` is a regular expression found in experiment/case, and `top` the number of rows (0: all). Of numbers,
+    Of files, `filter` is a regular expression found in experiment/case, and `top` the number of rows (0: all; None: 20).
+    Without files and numbers the rows are those that come with the project. Of numbers,
     the launch is as in calc(), `achieved` (percent) and `time_us` are what was read of it, and `counters` what other counters
     read: by column or by their own name, such as {"resident_blocks": 6.1}. Raises ValueError for what cannot be.
 

@@ -9,13 +9,15 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING
+from types import SimpleNamespace, TracebackType
+from typing import TYPE_CHECKING, Any
 
 from occbench import _command
 
 if TYPE_CHECKING:
     import polars as pl
+else:
+    pl = SimpleNamespace(DataFrame=Any)  # for typing.get_type_hints(), without Polars
 
 _NOT_MEASURED = 2  # exit status: some rows say why they have no measurement
 
@@ -23,7 +25,8 @@ _NOT_MEASURED = 2  # exit status: some rows say why they have no measurement
 def read(file: "str | PathLike[str]") -> "pl.DataFrame":
     """The rows of a file, CSV or compressed by gzip, with the types of their columns; what was not measured is null.
 
-    `occbench columns` tells what each column means and its unit. Raises ValueError for what is no file of rows.
+    `occbench columns` tells what each column means and its unit; of others Polars infers the type. Raises ValueError for
+    what is no file of rows: none of its columns is one of columns().
     """
     try:
         import polars as pl
@@ -40,9 +43,14 @@ def read(file: "str | PathLike[str]") -> "pl.DataFrame":
             warnings.warn(
                 f"{os.fspath(file)}: the last line has no end and is left out: its run was stopped", stacklevel=2
             )
-        return pl.read_csv(whole, schema_overrides=known, infer_schema_length=0)
+        rows = pl.read_csv(whole, schema_overrides=known, infer_schema_length=None)
     except (pl.exceptions.PolarsError, OSError, EOFError) as error:
         raise ValueError(f"{os.fspath(file)}: {error}") from error
+    if not known.keys() & set(rows.columns):
+        raise ValueError(
+            f"{os.fspath(file)} is no file of rows: it has none of the columns that `occbench columns` lists, such as case"
+        )
+    return rows
 
 
 def trace(
@@ -57,7 +65,7 @@ def trace(
 
     `counters` says how many launches of each kernel are counted: "auto", "off" or a number. `kernels` is a regular
     expression of those to count, `after` the launches of a process before the first is counted. The rows also go to the
-    file `out`. Raises ValueError for wrong use, and RuntimeError if the command fails.
+    file `out`. Raises ValueError for wrong use, and RuntimeError if the command fails or uses no CUDA.
     """
     if isinstance(command, str):
         raise ValueError(f"command = {command!r} is one text: give a list of words, as in {command.split()}")

@@ -1,4 +1,4 @@
-"""How answers draw themselves in a notebook: a table, and curves where Altair is installed."""
+"""How answers draw themselves in a notebook, as HTML: a table, and curves where Altair is installed."""
 
 from html import escape
 from importlib import import_module
@@ -13,16 +13,7 @@ _AXES = {
 }
 
 
-def theory(answer: dict[str, Any]) -> None:
-    _html(
-        f"<p><b>{answer['theoretical_pct']:g} %</b>: {answer['blocks_per_sm']} blocks, {answer['warps_per_sm']} warps per SM,"
-        f" limited by {escape(answer['limiter'].replace('+', ' and '))}</p>"
-        + _table(
-            ["resource", "blocks", "because"],
-            [[_words(r["resource"]), r["blocks"], r["rule"]] for r in answer["rules"]],
-        )
-        + _list(answer["what_to_do"])
-    )
+def theory(answer: dict[str, Any]) -> str:
     launch = {
         "cc": answer["compute_capability"],
         "block_size": answer["block_threads"],
@@ -33,7 +24,16 @@ def theory(answer: dict[str, Any]) -> None:
         "barriers": answer["barriers"],
         "cluster": answer["cluster_blocks"],
     }
-    curves(by_axis(_command.answer("calc", "--curves", *_command.options(launch))["curves"]))
+    return (
+        f"<p><b>{answer['theoretical_pct']:g} %</b>: {answer['blocks_per_sm']} blocks, {answer['warps_per_sm']} warps per SM,"
+        f" limited by {escape(answer['limiter'].replace('+', ' and '))}</p>"
+        + _table(
+            ["resource", "blocks", "because"],
+            [[_words(r["resource"]), r["blocks"], r["rule"]] for r in answer["rules"]],
+        )
+        + _list(answer["what_to_do"])
+        + curves(by_axis(_command.answer("calc", "--curves", *_command.options(launch))["curves"]))
+    )
 
 
 def by_axis(points: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
@@ -43,12 +43,11 @@ def by_axis(points: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
     return axes
 
 
-def curves(points: dict[str, list[dict[str, Any]]]) -> None:
+def curves(points: dict[str, list[dict[str, Any]]]) -> str:
     try:
         alt: Any = import_module("altair")
     except ImportError:
-        _html("<p>Curves are drawn where Altair is installed.</p>")
-        return
+        return "<p>Curves are drawn where Altair is installed.</p>"
     charts = []
     for axis, values in points.items():
         base = alt.Chart(alt.Data(values=values)).encode(
@@ -63,16 +62,18 @@ def curves(points: dict[str, list[dict[str, Any]]]) -> None:
                 + base.mark_point(filled=True, size=80).transform_filter("datum.current == 1")
             ).properties(width=240, height=160)
         )
-    _display(alt.hconcat(*charts))
+    with alt.renderers.enable("html"):
+        drawn: str = alt.hconcat(*charts)._repr_mimebundle_()["text/html"]
+    return drawn
 
 
-def prediction(answer: dict[str, Any]) -> None:
+def prediction(answer: dict[str, Any]) -> str:
     losses = [
         [_words(name.removeprefix("loss_").removesuffix("_points")), f"{points:.1f}"]
         for name, points in answer.items()
         if name.startswith("loss_")
     ]
-    _html(
+    return (
         f"<p><b>{answer['predicted_pct']:.1f} %</b> predicted ({answer['predicted_low_pct']:.1f} to "
         f"{answer['predicted_high_pct']:.1f} %), {answer['theoretical_pct']:g} % theoretical</p>"
         + _table(["lost to", "points"], losses)
@@ -80,12 +81,10 @@ def prediction(answer: dict[str, Any]) -> None:
     )
 
 
-def explanation(answer: dict[str, Any]) -> None:
-    _html(
-        _table(
-            ["points", "cause", "remedy"],
-            [[f"{each['points']:.0f}", each["sentence"], each.get("remedy", "")] for each in answer["findings"]],
-        )
+def explanation(answer: dict[str, Any]) -> str:
+    return _table(
+        ["points", "cause", "remedy"],
+        [[f"{each['points']:.0f}", each["sentence"], each.get("remedy", "")] for each in answer["findings"]],
     )
 
 
@@ -102,15 +101,3 @@ def _table(head: list[str], rows: list[list[Any]]) -> str:
 
 def _list(lines: list[str]) -> str:
     return "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>"
-
-
-def _html(text: str) -> None:
-    _display(_notebook().HTML(text))
-
-
-def _display(drawn: object) -> None:
-    _notebook().display(drawn)
-
-
-def _notebook() -> Any:
-    return import_module("IPython.display")

@@ -1,6 +1,7 @@
 """Theoretical occupancy: one launch by the command, arrays of launches by its engine."""
 
 import ctypes
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -15,7 +16,10 @@ if TYPE_CHECKING:
 
     Integers: TypeAlias = npt.NDArray[np.int64]
     Reals: TypeAlias = npt.NDArray[np.float64]
+    Texts: TypeAlias = npt.NDArray[np.str_]
     Many: TypeAlias = Sequence[int] | npt.NDArray[np.integer[Any]]
+else:
+    Integers = Reals = Texts = Any  # for typing.get_type_hints(), without NumPy
 
 LIMITERS = ("warps", "blocks", "registers", "shared_memory", "barriers")
 
@@ -66,19 +70,20 @@ class Theory:
             f"warps_per_sm={self.warps_per_sm}, limiter={self.limiter!r})"
         )
 
-    def _ipython_display_(self) -> None:
-        _show.theory(self.answer)
+    def _repr_html_(self) -> str:
+        return _show.theory(self.answer)
 
 
 @dataclass(frozen=True, repr=False)
 class Theories:
-    """Of arrays of launches: arrays of the launches' common shape, whose elements are those of Theory."""
+    """Of arrays of launches: arrays of the launches' common shape, whose elements are those of Theory, but -1 for a None of
+    `block_limits`. It has no waves, cannot_launch, what_to_do, steps and answer."""
 
     theoretical_pct: "Reals"
     blocks_per_sm: "Integers"
     warps_per_sm: "Integers"
-    limiter: "npt.NDArray[np.str_]"
-    block_limits: "dict[str, Integers]"  # -1: does not limit
+    limiter: "Texts"
+    block_limits: "dict[str, Integers]"  # -1: it does not limit
     registers_per_block: "Integers"  # allocated, rounding included
     shared_bytes_per_block: "Integers"  # allocated, the driver's reserve and rounding included
     shared_bytes_per_sm: "Integers"  # that the carveout leaves
@@ -100,15 +105,15 @@ class Curves:
     def __repr__(self) -> str:
         return f"Curves over {', '.join(self.points)}"
 
-    def _ipython_display_(self) -> None:
-        _show.curves(self.points)
+    def _repr_html_(self) -> str:
+        return _show.curves(self.points)
 
 
 @overload
 def calc(  # type: ignore[overload-overlap]  # a text is a sequence of texts too
     gpu: str | None = None,
     *,
-    block_size: int,
+    block_size: int | str,
     registers: int | None = None,
     compute_capability: str | None = None,
     sm_count: int | None = None,
@@ -117,7 +122,7 @@ def calc(  # type: ignore[overload-overlap]  # a text is a sequence of texts too
     carveout: int | None = None,
     barriers: int = 0,
     cluster: int = 1,
-    grid: int | None = None,
+    grid: int | str | None = None,
 ) -> Theory: ...
 
 
@@ -150,16 +155,18 @@ def calc(
     carveout: Any = None,
     barriers: Any = 0,
     cluster: Any = 1,
-    grid: int | None = None,
+    grid: int | str | None = None,
 ) -> Theory | Theories:
     """Theoretical occupancy of a launch, or of many.
 
-    `gpu` is a name of gpus(), or else `compute_capability` says "9.0". `block_size` is in threads, `registers` a thread
-    (None: they do not limit), `static_smem` and `dynamic_smem` in bytes a block, `carveout` in percent of an SM's largest shared memory (None: the
-    driver's default), `barriers` a block, `cluster` and `grid` in blocks.
+    `gpu` is a name of gpus(), or else `compute_capability` says "9.0"; both have to agree. `block_size` is in threads,
+    `registers` a thread (None: they do not limit), `static_smem` and `dynamic_smem` in bytes a block, `carveout` in percent
+    of an SM's largest shared memory (None: the driver's default), `barriers` a block, `cluster` and `grid` in blocks. A
+    `block_size` or `grid` of several dimensions is a text: "16x16".
 
     Where any of them is an array or a list, all are broadcast against each other by NumPy, and the answer has arrays of
-    the common shape; `grid` and `sm_count` are of a single launch alone. Raises ValueError for what no launch can have.
+    the common shape; `grid`, `sm_count` and shapes are of a single launch alone. Raises ValueError for what no launch can
+    have.
 
     >>> calc("a100-sxm4-80gb", block_size=512, registers=33)
     Theory(theoretical_pct=75, blocks_per_sm=3, warps_per_sm=48, limiter='registers')
@@ -170,12 +177,16 @@ def calc(
     ValueError: block_threads = 0 is out of range: compute capability 9.0 allows 1 to 1024
     """
     given = dict(locals())
+    _require_gpu(gpu, compute_capability)
     asked = [block_size, registers, static_smem, dynamic_smem, carveout, barriers, cluster]
     if any(_is_many(value) for value in [gpu, compute_capability, *asked]):
         if grid is not None or sm_count is not None:
             raise ValueError("grid and sm_count are of a single launch, and arrays were given")
+        _refuse_tuple("block_size", block_size)
         return _calc_many(gpu, compute_capability, block_size, 0 if registers is None else registers, *asked[2:])
     answer = _command.answer("calc", *options(given))
+    if grid is not None and answer["sm_count"] is None:
+        warnings.warn("waves is None without the number of SMs: give gpu or sm_count beside grid", stacklevel=2)
     return Theory(
         theoretical_pct=answer["theoretical_pct"],
         blocks_per_sm=answer["blocks_per_sm"],
@@ -197,7 +208,7 @@ def curves(
     gpu: str | None = None,
     *,
     registers: int | None = None,
-    block_size: int | None = None,
+    block_size: int | str | None = None,
     compute_capability: str | None = None,
     static_smem: int = 0,
     dynamic_smem: int = 0,
@@ -212,7 +223,9 @@ def curves(
     >>> full[-1]["value"]  # the most registers with which an SM is full
     32
     """
-    return Curves(_show.by_axis(_command.answer("calc", "--curves", *options(locals()))["curves"]))
+    given = dict(locals())
+    _require_gpu(gpu, compute_capability)
+    return Curves(_show.by_axis(_command.answer("calc", "--curves", *options(given))["curves"]))
 
 
 def limits(compute_capability: str | None = None) -> list[dict[str, Any]]:
@@ -240,18 +253,39 @@ def gpus() -> list[Gpu]:
 
 
 def options(arguments: dict[str, Any]) -> list[str]:
-    """The command's, for the arguments of a call. What usage() says of a kernel's compute capability may stand beside a GPU
-    of it."""
+    """The command's, for the arguments of a call."""
     others = dict(arguments)
-    gpu, compute_capability = others.pop("gpu"), others.pop("compute_capability")
-    if gpu is not None and compute_capability is not None:
-        named = [each.compute_capability for each in gpus() if each.name == gpu]
-        if named and named[0] != compute_capability:
-            raise ValueError(
-                f"gpu={gpu!r} has compute capability {named[0]}, and compute_capability={compute_capability!r}"
-            )
-        compute_capability = None
+    gpu, compute_capability = _agreed(others.pop("gpu"), others.pop("compute_capability"))
+    for name, value in others.items():
+        _refuse_tuple(name, value)
+        if isinstance(value, float) and value.is_integer():
+            others[name] = int(value)
     return _command.options({"gpu": gpu, "cc": compute_capability, **others})
+
+
+def _refuse_tuple(name: str, value: Any) -> None:
+    if isinstance(value, tuple):
+        shape = "x".join(map(str, value))
+        raise ValueError(
+            f"{name}={value} is a tuple: a shape is a text, {shape!r}, and several values are {list(value)}"
+        )
+
+
+def _require_gpu(gpu: Any, compute_capability: Any) -> None:
+    if gpu is None and compute_capability is None:
+        raise ValueError("give gpu or compute_capability: gpus() and limits() list them")
+
+
+def _agreed(gpu: Any, compute_capability: Any) -> tuple[str | None, str | None]:
+    """At most one of them. What usage() says of a kernel's compute capability may stand beside a GPU of it."""
+    asked = {"gpu": gpu, "cc": compute_capability}
+    numbers = {option: _number(option, str(name)) for option, name in asked.items() if name is not None}
+    if len(set(numbers.values())) == 2:
+        raise ValueError(
+            f"gpu={gpu!r} has compute capability {numbers['gpu'] / 10:.1f}, and compute_capability={compute_capability!r} "
+            "is another: give one of them"
+        )
+    return (str(gpu), None) if gpu is not None else (None, str(compute_capability) if numbers else None)
 
 
 def _is_many(value: object) -> bool:
@@ -260,17 +294,24 @@ def _is_many(value: object) -> bool:
 
 @cache
 def _number(option: str, name: str) -> int:
-    """90, of `--gpu` or `--cc`; the command knows all spellings of a name."""
-    listed = _command.answer("calc", "--limits", f"{option}={name}")
+    """90, of the option `gpu` or `cc`; the command knows all spellings of a name."""
+    listed = _command.answer("calc", "--limits", *_command.options({option: name}))
+    if len(listed) != 1:
+        raise ValueError(
+            f"{name!r} is not one GPU or compute capability: for several give calc() a list, as in ['a100', 'h200'] or "
+            "['8.0', '9.0']; gpus() and limits() have all"
+        )
     return int(str(listed[0]["compute_capability"]).replace(".", ""))
 
 
 def _capabilities(gpu: Any, compute_capability: Any) -> Any:
     import numpy as np
 
-    if (gpu is None) == (compute_capability is None):
-        raise ValueError("calc needs gpu or compute_capability, and of arrays not both")
-    option, names = ("--gpu", gpu) if gpu is not None else ("--cc", compute_capability)
+    if not _is_many(gpu) and not _is_many(compute_capability):
+        gpu, compute_capability = _agreed(gpu, compute_capability)
+    if gpu is not None and compute_capability is not None:
+        raise ValueError("of arrays give gpu or compute_capability, not both")
+    option, names = ("gpu", gpu) if gpu is not None else ("cc", compute_capability)
     spelled, places = np.unique(np.asarray(names, dtype=str), return_inverse=True)
     return np.array([_number(option, str(name)) for name in spelled], dtype=np.int64)[places].reshape(np.shape(names))
 
@@ -279,9 +320,13 @@ def _whole(value: Any) -> Any:
     import numpy as np
 
     array = np.asarray(value)
-    if array.dtype.kind not in "iu":
+    if np.ma.is_masked(value):
+        raise ValueError(f"{value!r} has masked values: fill or leave them out")
+    with np.errstate(invalid="ignore"):
+        whole = array.astype(np.int64) if array.dtype.kind in "iuf" else None
+    if whole is None or (whole != array).any():
         raise ValueError(f"{value!r} is not of whole numbers")
-    return array.astype(np.int64)
+    return whole
 
 
 def _calc_many(gpu: Any, compute_capability: Any, *asked: Any) -> Theories:

@@ -18,7 +18,7 @@ class Usage(TypedDict):
     compute_capability: str  # of its machine code, "9.0"
 
 
-def usage(kernel: object, name: str | None = None) -> Usage:
+def usage(kernel: object, name: str | None = None, arch: str | None = None) -> Usage:
     """Registers and shared memory of a compiled kernel.
 
     `kernel` is one of
@@ -26,14 +26,14 @@ def usage(kernel: object, name: str | None = None) -> Usage:
     - CuPy: a RawKernel;
     - numba: a function of `@cuda.jit` that was compiled for one signature;
     - a module of torch.utils.cpp_extension, or the path of a library, object or cubin. `name` is a regular expression
-      found in the kernel's name; the CUDA toolkit's cuobjdump reads it.
+      found in the kernel's name, `arch` ("sm_90") the architecture of its code; the CUDA toolkit's cuobjdump reads it.
 
     Raises ValueError if it is none of them, is not compiled yet, or is several kernels.
     """
     if isinstance(kernel, ModuleType) and kernel.__file__:
-        return _of_file(kernel.__file__, name)
+        return _of_file(kernel.__file__, name, arch)
     if isinstance(kernel, (str, PathLike)):
-        return _of_file(fspath(kernel), name)
+        return _of_file(fspath(kernel), name, arch)
     for adapter in (_of_triton, _of_cupy, _of_numba):
         found = adapter(kernel)
         if found is not None:
@@ -101,12 +101,13 @@ def _of_numba(kernel: Any) -> Usage | None:
     )
 
 
-def _of_file(file: str, name: str | None) -> Usage:
-    kernels = _command.answer("calc", *_command.options({"from": file, "kernel": name}))
+def _of_file(file: str, name: str | None, arch: str | None) -> Usage:
+    kernels = _command.answer("calc", *_command.options({"from": file, "kernel": name, "arch": arch}))
     if len(kernels) != 1:
         several = ", ".join(f"{each['kernel']} ({each['code_architecture']})" for each in kernels[:5])
+        more = ", ..." if len(kernels) > 5 else ""
         raise ValueError(
-            f"{file} has {len(kernels)} such kernels: {several}, ...; name one by its name or another file"
+            f"{file} has {len(kernels)} such kernels: {several}{more}; choose one by name and arch, or another file"
         )
     kernel = kernels[0]
     return Usage(

@@ -155,6 +155,8 @@ Question one_question(const CalcOptions& options, const GpuOption& gpu, const CL
   if (parser.count("--block-size") == 0 && !options.curves)
     throw InputError(
         "calc needs --block-size (or --curves, which finds one, --batch FILE.csv, --from FILE, --limits)");
+  if (parser.count("--grid") > 0 && options.launch.grid_blocks == 0)
+    throw InputError("--grid = 0 is no grid: give the blocks in the grid, at least 1");
   constexpr int kMostSmsOfGpc = 64;
   Question question{
       limits_of(capability_of(gpu)),  {options.launch, options.usage}, sm_count_of(gpu), {}, gpu.name,

@@ -313,7 +313,8 @@ std::vector<Json> rows_of(std::span<const DeviceKernel> kernels, const BinaryQue
     rows.push_back(row_of(kernel, question_at(kernel, asked, threads), names[i]));
     if (!asked.block_threads && kernel.required_block_threads == 0)
       rows.back()["assumed"] =
-          fmt::format("{} threads per block assumed: calc --from takes --block-size", threads);
+          fmt::format("{} threads per block{} assumed: calc --from takes --block-size", threads,
+                      kernel.max_block_threads > 0 ? ", its launch bounds," : "");
   }
   return rows;
 }

@@ -196,6 +196,10 @@ TEST(DeviceCode, RowsAndTheGateSayWhichBlockSizeWasAssumed) {
                         "--block-size); if the change is meant"));
   EXPECT_THAT(gate({.block_threads = 256}).out, HasSubstr("theoretical occupancy is no lower; if"));
   EXPECT_THAT(gate({.block_threads = 128}).out, HasSubstr("theoretical_pct 100 -> 81.25"));
+  DeviceKernel bounded = find("plain(float*)", "sm_90");
+  bounded.max_block_threads = 128;
+  EXPECT_THAT(answer_binary({&bounded, 1}, {}, AnswerFormat::csv),
+              HasSubstr("128 threads per block, its launch bounds, assumed: calc --from takes"));
   DeviceKernel required = find("plain(float*)", "sm_90");
   required.required_block_threads = 128;
   EXPECT_THAT(answer_binary({&required, 1}, {}, AnswerFormat::csv), testing::Not(HasSubstr("assumed:")));

@@ -174,6 +174,8 @@ TEST(Calc, NamesTheLimitThatBadInputBreaksAndEndsWith64) {
                 "use 1000 or 1008 blocks"));
   EXPECT_THAT(refused("--sm-count 132 --gpc-sms 18,18"),
               HasSubstr("the GPCs have 36 SMs together, and the GPU has 132"));
+  EXPECT_THAT(refused("--grid 0"),
+              HasSubstr("--grid = 0 is no grid: give the blocks in the grid, at least 1"));
   EXPECT_THAT(refused("--grid -4"), HasSubstr("--grid = '-4' is not a whole number from 0 to 2147483647"));
   EXPECT_THAT(refused("--sm-count 0"), HasSubstr("--sm-count = '0' is not a whole number from 1 to 1024"));
   EXPECT_THAT(refused("--gpc-sms 18,-2"), HasSubstr("--gpc-sms = '-2' is not a whole number from 1 to 64"));

@@ -2,15 +2,15 @@
 
 import doctest
 import importlib
-import io
 import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
+import typing
 import unittest
-from contextlib import chdir, redirect_stdout
+from contextlib import chdir
 from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
@@ -134,7 +134,48 @@ class Calc(unittest.TestCase):
         }.items():
             with self.assertRaises(ValueError) as refused:
                 occbench.calc(**launch)
-            self.assertEqual(f"occbench: {refused.exception}\n", command("calc", *words).stderr)
+            said = command("calc", *words).stderr.replace("--registers", "registers")
+            self.assertEqual(f"occbench: {refused.exception}\n", said)
+
+    def test_messages_name_parameters_and_not_options(self) -> None:
+        with self.assertRaisesRegex(ValueError, "^gpu excludes sm_count"):
+            occbench.calc("h200", sm_count=5, block_size=256)
+        with self.assertRaisesRegex(ValueError, "^work: say what the blocks do: work, durations, time_us or sm_cycles"):
+            occbench.predict("h200", block_size=256, grid=5, registers=32)
+        with self.assertRaisesRegex(ValueError, "`occbench calc --gpu list` has all"):
+            occbench.calc("no-such-gpu", block_size=256)
+        for answer in (occbench.calc, occbench.curves):
+            with self.assertRaisesRegex(ValueError, "^give gpu or compute_capability"):
+                answer(block_size=256)
+        with self.assertRaisesRegex(ValueError, "^give gpu or compute_capability"):
+            occbench.calc(block_size=[256])
+
+    def test_several_gpus_in_a_text_are_refused_with_the_way_to_ask_for_them(self) -> None:
+        for launch in ({"gpu": "a100,h200"}, {"gpu": "list"}, {"compute_capability": "8.0,9.0"}, {"gpu": ["list"]}):
+            with self.assertRaisesRegex(ValueError, r"is not one GPU .* a list, as in \['a100', 'h200'\]"):
+                occbench.calc(**launch, block_size=256)
+
+    def test_a_tuple_is_refused_with_what_a_shape_and_several_values_are(self) -> None:
+        for answer in (occbench.calc, occbench.curves):
+            with self.assertRaisesRegex(ValueError, r"a shape is a text, '16x8', and several values are \[16, 8\]"):
+                answer("h200", block_size=(16, 8))
+        with self.assertRaisesRegex(ValueError, r"^grid=\(4, 4\) is a tuple: a shape is a text, '4x4'"):
+            occbench.predict("h200", block_size="16x16", grid=(4, 4), registers=32)
+        self.assertEqual(occbench.calc("h200", block_size="16x16", grid="12x11").waves, 0.125)
+
+    def test_whole_numbers_may_be_floats(self) -> None:
+        self.assertEqual(occbench.calc("h200", block_size=512.0), occbench.calc("h200", block_size=512))
+        sizes = np.array([128.0, 512.0])
+        self.assertEqual(occbench.calc("h200", block_size=sizes, registers=40).blocks_per_sm.tolist(), [12, 3])
+        for value in (0.5, np.nan, 1e300):
+            with self.assertRaisesRegex(ValueError, "is not of whole numbers"):
+                occbench.calc("h200", block_size=[value])
+        with self.assertRaisesRegex(ValueError, "has masked values"):
+            occbench.calc("h200", block_size=np.ma.array([128, 256], mask=[False, True]))
+
+    def test_a_grid_without_the_number_of_sms_is_warned_of(self) -> None:
+        with self.assertWarnsRegex(UserWarning, "^waves is None without the number of SMs: give gpu or sm_count"):
+            self.assertIsNone(occbench.calc(compute_capability="9.0", block_size=256, grid=2000).waves)
 
     def test_of_arrays_the_message_names_the_launch(self) -> None:
         with self.assertRaisesRegex(
@@ -151,6 +192,25 @@ class Calc(unittest.TestCase):
         self.assertEqual(beside, occbench.calc("h200", block_size=256, registers=40))
         with self.assertRaisesRegex(ValueError, "'h200' has compute capability 9.0"):
             occbench.calc("h200", compute_capability="8.0", block_size=256, registers=40)
+
+    def test_they_are_compared_however_they_are_spelled(self) -> None:
+        launch = {"block_size": 256, "registers": 40}
+        for gpu, same in (("h200", 9.0), ("H200", 90), ("NVIDIA H200", "sm_90"), ("h100", "9.0")):
+            self.assertEqual(occbench.calc(gpu, compute_capability=same, **launch).answer["compute_capability"], "9.0")
+        many = occbench.calc("H200", compute_capability=90, block_size=[256, 512], registers=40)
+        self.assertEqual(many.blocks_per_sm.tolist(), [6, 3])
+        for gpu, other in (("a100", "9.0"), ("H200", 8.0), ("NVIDIA H200", "7.0")):
+            for answer in (
+                lambda **asked: occbench.calc(**asked, **launch),
+                lambda **asked: occbench.calc(**asked, block_size=[256]),
+                lambda **asked: occbench.predict(**asked, **launch, grid=2000, work="equal:50us"),
+                lambda **asked: occbench.explain(**asked, **launch, grid=2000),
+                lambda **asked: occbench.curves(**asked, **launch),
+            ):
+                with self.assertRaisesRegex(ValueError, f"gpu='{gpu}' has .* compute_capability={other!r} is another"):
+                    answer(gpu=gpu, compute_capability=other)
+        with self.assertRaisesRegex(ValueError, "'garbage' is not a compute capability"):
+            occbench.calc("a100", compute_capability="garbage", **launch)
 
     def test_the_gpus_are_those_that_the_command_knows(self) -> None:
         gpus = occbench.gpus()
@@ -190,6 +250,26 @@ class Answers(unittest.TestCase):
         self.assertIsNone(rows["carveout_pct"][0])
         with self.assertRaisesRegex(ValueError, "no_such_file"):
             occbench.read("no_such_file.csv")
+
+    def test_other_columns_have_the_types_of_their_values(self) -> None:
+        answered = command("calc", "--batch", str(RECORDED), "--format=csv").stdout
+        with tempfile.TemporaryDirectory() as folder:
+            rows = Path(folder) / "rows.csv"
+            rows.write_text(answered)
+            schema = occbench.read(rows).schema
+            self.assertEqual({schema[name] for name in ("warps_per_sm", "idle_registers", *LIMITS)}, {pl.Int64})
+            self.assertEqual((schema["limiter"], schema["compute_capability"]), (pl.String, pl.String))
+        schema = occbench.read(SUITE.with_name("full.samples.csv.gz")).schema
+        self.assertEqual((schema["index"], schema["value"], schema["case"]), (pl.Int64, pl.Float64, pl.String))
+        self.assertEqual(occbench.read(SOURCES / "results" / "profiles.csv").schema["mean_error_points"], pl.Float64)
+
+    def test_a_file_without_a_column_of_rows_is_refused(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            for text in ("hello\n", "a,b\n1,2\n"):
+                other = Path(folder) / "other.csv"
+                other.write_text(text)
+                with self.assertRaisesRegex(ValueError, "other.csv is no file of rows: it has none of the columns"):
+                    occbench.read(other)
 
     def test_a_row_that_was_being_written_is_left_out_with_a_warning(self) -> None:
         whole = Path(SUITE).read_bytes()
@@ -267,6 +347,20 @@ class UsageOfKernels(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "builtins.int is no compiled kernel"):
             occbench.usage(5)
 
+    def test_of_a_file_with_several_architectures_one_can_be_chosen(self) -> None:
+        recorded = SOURCES / "tests" / "binary" / "cuobjdump"
+        file = recorded / "resource_usage.txt"
+        with mock.patch.dict(os.environ, {"PATH": f"{recorded}:{os.environ['PATH']}"}):
+            for arch, capability in (("sm_80", "8.0"), ("9.0", "9.0")):
+                used = occbench.usage(file, "reversed<256>", arch=arch)
+                self.assertEqual((used["compute_capability"], used["static_smem"]), (capability, 1024))
+            with self.assertRaisesRegex(ValueError, r"\(sm_80\), [^,]* \(sm_90\); choose one by name and arch"):
+                occbench.usage(file, "reversed<256>")
+            with self.assertRaisesRegex(ValueError, r"has 12 such kernels: .*, \.\.\.; choose"):
+                occbench.usage(file)
+            with self.assertRaisesRegex(ValueError, "no kernel has a name that name 'absent' is found in"):
+                occbench.usage(file, "absent")
+
 
 class ThePackage(unittest.TestCase):
     def test_the_examples_of_its_documentation_are_true(self) -> None:
@@ -292,6 +386,7 @@ class ThePackage(unittest.TestCase):
         self.assertTrue(all(shown), "every cell shows something")
         self.assertIn("limited by registers", str(shown[1]))
         self.assertIn("vega-embed", str(shown[1]))
+        self.assertIn("the last wave has 152 of 924 blocks", str(shown[4]))
 
     def test_its_types_are_checked_strictly(self) -> None:
         done = subprocess.run(
@@ -303,6 +398,10 @@ class ThePackage(unittest.TestCase):
         )
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    def test_its_types_are_known_at_run_time(self) -> None:
+        for name in occbench.__all__:
+            typing.get_type_hints(getattr(occbench, name))
+
     def test_importing_it_needs_no_other_package(self) -> None:
         script = (
             "import sys; import occbench; occbench.calc('h200', block_size=32, registers=8);"
@@ -311,17 +410,20 @@ class ThePackage(unittest.TestCase):
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
         self.assertEqual(done.stdout.strip(), "[]")
 
-    def test_results_draw_themselves_in_a_notebook(self) -> None:
+    def test_results_draw_themselves_in_a_notebook_and_are_text_in_a_terminal(self) -> None:
         from IPython.core.interactiveshell import InteractiveShell
-        from IPython.utils.capture import capture_output
 
-        InteractiveShell.instance()
-        with capture_output(stdout=False, stderr=False) as captured, redirect_stdout(io.StringIO()):
-            occbench.calc("h200", block_size=384, registers=44)._ipython_display_()
-            occbench.predict("h200", block_size=256, registers=20, grid=1320, work="equal:100us")._ipython_display_()
-            occbench.explain(SUITE, top=1)[0]._ipython_display_()
-        shown = [output.data for output in captured.outputs]
-        html = " ".join(data.get("text/html", "") for data in shown)
+        shown = []
+        for result in (
+            occbench.calc("h200", block_size=384, registers=44),
+            occbench.curves("h200", block_size=384, registers=44),
+            occbench.predict("h200", block_size=256, registers=20, grid=1320, work="equal:100us"),
+            occbench.explain(SUITE, top=1)[0],
+        ):
+            data, _ = InteractiveShell.instance().display_formatter.format(result)
+            self.assertEqual(data["text/plain"], repr(result))
+            shown.append(data["text/html"])
+        html = " ".join(shown)
         self.assertIn("65,536 / 18,432 = 3 blocks", html)
         self.assertIn("1,056 blocks of 256 threads", html)
         self.assertIn("shared memory per block, B", html)  # the title of an axis
