@@ -57,9 +57,9 @@ std::string headline(const Question& question, const Occupancy& occupancy) {
   const std::string registers = question.registers_given
                                     ? fmt::format("{} registers per thread", usage.registers_per_thread)
                                     : std::string(kRegistersAssumed);
-  std::string text = fmt::format("{}: {} threads per block, {}, {} of shared memory\n\n",
+  std::string text = fmt::format("{}: {} per block, {}, {} of shared memory\n\n",
                                  question.gpu.empty() ? "C" + capability : question.gpu + ", c" + capability,
-                                 launch.block_threads, registers,
+                                 counted(launch.block_threads, "thread"), registers,
                                  bytes(usage.static_shared_bytes + launch.dynamic_shared_bytes));
   text += fmt::format("theoretical occupancy {}  {}  {} of {} warps per SM\n",
                       percent_text(occupancy.theoretical_pct), bar(occupancy.theoretical_pct, 32),
@@ -202,8 +202,8 @@ std::string device_lines(const Question& question, const Occupancy& occupancy) {
 }
 
 std::string outcome(const Occupancy& now, double pct, int blocks) {
-  return fmt::format("{} → {:<8} {} → {} blocks", number_text(now.theoretical_pct), percent_text(pct),
-                     now.blocks_per_sm, blocks);
+  return fmt::format("{} → {:<8} {} → {}", number_text(now.theoretical_pct), percent_text(pct),
+                     now.blocks_per_sm, counted(blocks, "block"));
 }
 
 std::string cliff_lines(const Question& question, const Occupancy& occupancy) {
@@ -432,6 +432,12 @@ std::string idle_lanes(const Launch& launch) {
   return fmt::format("{} of {} lanes of a block have no thread", lanes - launch.block_threads, lanes);
 }
 
+Occupancy without_clusters(const Question& question) {
+  Configuration alone = question.configuration;
+  alone.launch.cluster_blocks = 1;
+  return theoretical_occupancy(question.limits, alone);
+}
+
 /// How much less time the advice takes at most, in a sentence.
 std::string time_sentence(const TheoryAdvice& advice, double waves) {
   if (waves > 0 && waves <= 1) return "Time: none is saved, for all blocks of the grid are resident at once.";
@@ -508,6 +514,9 @@ std::vector<std::string> what_to_do(const Question& question, const TheoryAdvice
     all.push_back(grid_sentence(question, *partial));
   if (const auto smaller = smaller_clusters(question.limits, launch, usage, question.sms_per_gpc))
     all.push_back(to_string(*smaller));
+  else if (const Occupancy alone = without_clusters(question); alone.theoretical_pct > advice.theoretical_pct)
+    all.push_back(fmt::format("Without clusters: {}, {} per SM.", percent_text(alone.theoretical_pct),
+                              counted(alone.blocks_per_sm, "block")));
   if (const std::string idle = idle_lanes(launch); !idle.empty())
     all.push_back(
         fmt::format("Occupancy counts warps: {}. The same threads in blocks of a multiple of {} take at most "

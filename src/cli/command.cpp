@@ -5,8 +5,10 @@
 #include <exception>
 #include <filesystem>
 #include <memory>
+#include <poll.h>
 #include <sstream>
 #include <system_error>
+#include <unistd.h>
 
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
@@ -34,6 +36,19 @@ std::string what_was_wrong(const CLI::ParseError& error, const CLI::App& parser,
   return what.substr(kUnconverted.size()) + " is not a number that this option can take";
 }
 
+/// What an option of ours is called elsewhere; else the nearest of a command's.
+std::string nearest_option(const std::string& name, std::span<const std::string> names) {
+  static constexpr std::pair<std::string_view, std::string_view> kElsewhere[] = {
+      {"--threads", "--block-size"},
+      {"--threads-per-block", "--block-size"},
+      {"--regs", "--registers"},
+      {"--smem", "--dynamic-smem"},
+      {"--shared", "--dynamic-smem"}};
+  for (const auto& [elsewhere, ours] : kElsewhere)
+    if (name == elsewhere && std::ranges::find(names, ours) != names.end()) return std::string(ours);
+  return nearest_names(name, names, 1).front();
+}
+
 /// The first word that is no option's value and is empty, on which CLI11 can hang, or begins as an option does and is none of the command's.
 /// @returns the message, empty where there is none, or help was asked for
 std::string wrong_word(const CLI::App& command, std::span<const char* const> words) {
@@ -53,7 +68,7 @@ std::string wrong_word(const CLI::App& command, std::span<const char* const> wor
       message = "not expected: " + name;
       const std::vector<std::string> names =
           mapped(command.get_options(), [](const CLI::Option* one) { return one->get_name(); });
-      if (is_long) message += "; the nearest option is " + nearest_names(name, names, 1).front();
+      if (is_long) message += "; the nearest option is " + nearest_option(name, names);
     }
     if (known == nullptr) continue;
     if (known == command.get_help_ptr()) return "";
@@ -195,9 +210,12 @@ ExitStatus guarded(std::span<const char* const> arguments, Console& console) {
 ExitStatus run_occbench(std::span<const char* const> arguments, Console& console) {
   const ExitStatus status = guarded(arguments, console);
   if (console.out.flush()) return status;
-  fmt::print(console.err,
-             "occbench: standard output could not be written (is its disk full, or its reader gone?): what "
-             "it was to hold is lost\n");
+  pollfd reader{STDOUT_FILENO, POLLOUT, 0};
+  const bool has_enough = ::poll(&reader, 1, 0) > 0 && (reader.revents & POLLERR) != 0;  // as `head` has
+  if (!has_enough)
+    fmt::print(
+        console.err,
+        "occbench: standard output could not be written (is its disk full?): what it was to hold is lost\n");
   return status == ExitStatus::done ? ExitStatus::usage : status;
 }
 

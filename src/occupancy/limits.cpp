@@ -203,6 +203,8 @@ ComputeCapability parse_compute_capability(std::string_view text) {
   for (const std::string_view prefix : {"sm_", "compute_"}) {
     if (digits.starts_with(prefix)) digits.remove_prefix(prefix.size());
   }
+  if (digits.size() < text.size() && (digits.ends_with('a') || digits.ends_with('f')))
+    digits.remove_suffix(1);  // code of one architecture or family
   const std::size_t dot = digits.find('.');
   const bool dotted = dot != std::string_view::npos;
   // Without a dot the last digit is the minor version: 90 = 9.0, 121 = 12.1.

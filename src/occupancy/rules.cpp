@@ -88,7 +88,8 @@ std::string rule_of_shared_memory(const Limits& limits, const Configuration& con
     text += " a block";
   }
   if (allocated > max_shared_demand(limits))
-    return text + fmt::format("; a block may have {} B: 0 blocks", grouped(max_shared_demand(limits)));
+    return text + fmt::format("; a block may have {} B{}: 0 blocks", grouped(max_shared_demand(limits)),
+                              reserved > 0 ? ", these included" : "");
   if (launch.carveout_pct) {
     text += fmt::format("; the carveout of {} % leaves an SM {} of {} B", *launch.carveout_pct,
                         grouped(of.shared_bytes_per_sm), grouped(limits.shared_bytes_per_sm));

@@ -151,6 +151,7 @@ std::optional<Advice> advise(const Asked& asked, const Work& work, const Predict
   double best_saved_pct = 100 * kLeastShare;
   for (const LaunchOfWork& candidate :
        of_warps ? std::vector{with_even_warps(launch, work)} : candidates(asked, work)) {
+    if (tasks_of(candidate).mean_cycles() < kOverheadErrorCycles) continue;  // overheads decide
     const double saved_pct = 100 * (1 - run(candidate).cycles_active_max / asked_cycles);
     // Those that change less come first.
     if (saved_pct < best_saved_pct + (best ? 100 * kLeastShare : 0)) continue;

@@ -63,6 +63,18 @@ TEST(Calc, GivesJsonUnderTheNamesOfTheColumns) {
   EXPECT_EQ(answer["cliffs"][1]["direction"], "up");
 }
 
+TEST(Calc, OfSmallBlocksInClustersSaysWhatTheyReachWithout) {
+  EXPECT_THAT(printed("calc --cc sm_90a --block-size 64 --registers 32 --cluster 2"),
+              AllOf(HasSubstr("theoretical occupancy 25 %"),
+                    HasSubstr("Without clusters: 100 %, 32 blocks per SM.")));
+}
+
+TEST(Calc, CountsLanesWithoutAThread) {
+  EXPECT_THAT(printed("calc --gpu h200 --block-size 16 --registers 32 --grid 100000"),
+              AllOf(HasSubstr("Time: 100 % takes at most 75 % less"),
+                    HasSubstr("in blocks of a multiple of 32 take at most 50 % less time")));
+}
+
 TEST(Calc, OfClustersAFullWaveIsOfThoseThatGpcsHold) {
   // Recorded on an H100: 928 blocks in clusters of 16 and 992 of 8, where 132 SMs have 1,056 places.
   const std::string launch = "calc --block-size 256 --registers 20 --grid 1856 --cluster ";

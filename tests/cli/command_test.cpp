@@ -153,6 +153,8 @@ TEST(Command, NamesTheWordThatWasWrong) {
   EXPECT_THAT(run_command("calc more").err, HasSubstr("not expected: more"));
   EXPECT_THAT(run_command("calc --cc 9.0 --blocksize 256").err,
               HasSubstr("not expected: --blocksize; the nearest option is --block-size"));
+  EXPECT_THAT(run_command("calc --cc 9.0 --threads 256").err,
+              HasSubstr("the nearest option is --block-size"));
   for (const char* number : {"many", "12.5", "99999999999"}) {
     EXPECT_THAT(
         run_command({"calc", "--block-size", number}).err,

@@ -68,6 +68,41 @@ TEST(Predict, WhatMoreWarpsSaveHoldsForInferredWorkIfTheyWaitForLatency) {
           "save no time: warps share issue slots or a pipe, which are busy: issue fewer instructions."));
 }
 
+/// A warp of sixteen threads takes as long as one of thirty-two, of which half as many do the same.
+TEST(Predict, OtherBlockSizesDoTheSameThreads) {
+  const json answer = json::parse(printed(
+      "predict --gpu h200 --block-size 16 --registers 32 --grid 100000 --work equal:20000 --format json"));
+  EXPECT_EQ(answer["advice"]["block_threads"], 32) << answer["advice"];
+  EXPECT_NEAR(answer["advice"]["time_saved_pct"].get<double>(), 50, 2) << answer["advice"];
+  EXPECT_THAT(
+      printed("predict --gpu a100-sxm4-80gb --block-size 128 --registers 40 --grid 1 --work equal:20000"),
+      Not(HasSubstr("98 % less time")))
+      << "blocks of 18 cycles, of which overheads decide";
+}
+
+/// A file of equal durations is equal work.
+TEST(Predict, OfEqualDurationsHasTheIntervalOfEqualWork) {
+  const TemporaryFolder folder;
+  const std::string file = folder.path() / "equal.txt";
+  std::ofstream lines(file);
+  std::ofstream noise(file + ".noise");
+  for (int block = 0; block < 1584; ++block) {
+    lines << "400000\n";
+    noise << 400'000 + block % 3 << "\n";
+  }
+  lines.close();
+  noise.close();
+  const std::string launch =
+      "predict --gpu h200 --first-gpc 0 --block-size 256 --grid 1584 --registers 16 --format json ";
+  const auto width = [&](const std::string& of) {
+    const json answer = json::parse(printed(launch + of));
+    return answer["predicted_high_pct"].get<double>() - answer["predicted_low_pct"].get<double>();
+  };
+  const double equal = width("--work equal:400000");
+  EXPECT_NEAR(width("--durations " + file), equal, 0.1);
+  EXPECT_NEAR(width("--durations " + file + ".noise"), equal, 0.5);
+}
+
 /// Of draws of one launch whose uneven blocks cost the counter 0.7 to 2 points and the time 17 to 18 %.
 TEST(Predict, UnevenBlocksHaveTheirRemedyByTheTimeThatTheyCost) {
   for (const char* seed : {"1", "2", "11"})
