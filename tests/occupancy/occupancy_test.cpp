@@ -338,7 +338,7 @@ TEST(Limits, LeaveOfTheUnifiedDataCacheAtLeastSomethingForL1) {
 }
 
 TEST(ComputeCapability, IsReadInEveryFormThatTheToolkitPrints) {
-  for (const char* text : {"9.0", "90", "sm_90", "compute_90"}) {
+  for (const char* text : {"9.0", "90", "sm_90", "compute_90", "sm_90a"}) {
     EXPECT_EQ(parse_compute_capability(text), (ComputeCapability{9, 0})) << text;
   }
   EXPECT_EQ(parse_compute_capability("sm_121"), (ComputeCapability{12, 1}));
