@@ -57,8 +57,8 @@ constexpr int kUpTo228[] = {0, 8, 16, 32, 64, 100, 132, 164, 196, 228};
 //   9.0   G13 H13 T. Clusters of up to 8 blocks are portable, of 16 opt-in: G13.
 //   10.x  G13 (not 10.1) H13 T (not 10.3). 10.1 became 11.0 with CUDA 13.
 //   11.0  G13 H13. Integrated, so clusters of 8 at most: W.
-//   12.x  G13 H13 T (12.0). 12.1 is integrated, so clusters of 8 at most: W. NVIDIA's Blackwell tuning guide has been
-//         quoted with 32 blocks and 128 KB of shared memory per SM.
+//   12.x  G13 H13 T (12.0). Clusters of 16 on desktop GPUs, of 8 on the integrated 12.1: W. NVIDIA's Blackwell
+//         tuning guide has been quoted with 32 blocks and 128 KB of shared memory per SM.
 // Named barriers limit from 9.0 on; H13 knows their number from 5.0 on but does not apply it before.
 // Virtual resources, which H13 limits to 128 per SM on 10.0 and later, are not reported for any kernel.
 
@@ -142,7 +142,7 @@ constexpr LimitColumn kLimitColumns[] = {
     {"max_warps_per_sm", "warps", "warps that an SM holds", value_of<&Limits::max_warps_per_sm>},
     {"max_threads_per_sm", "threads", "threads that an SM holds", max_threads_per_sm},
     {"max_blocks_per_sm", "blocks", "blocks that an SM holds", value_of<&Limits::max_blocks_per_sm>},
-    {"max_cluster_blocks_per_sm", "blocks", "blocks of clusters that an SM holds, 0 without clusters", max_cluster_blocks_per_sm},
+    {"max_cluster_blocks_per_sm", "blocks", "blocks of clusters that an SM holds, as found on 9.0; 0 without clusters", max_cluster_blocks_per_sm},
     {"max_cluster_blocks", "blocks", "blocks of a cluster, non-portable sizes included; 1 without clusters", value_of<&Limits::max_cluster_blocks>},
     {"max_threads_per_block", "threads", "threads of a block", value_of<&Limits::max_threads_per_block>},
     {"threads_per_warp", "threads", "threads of a warp", value_of<&Limits::threads_per_warp>},

@@ -230,7 +230,7 @@ TEST(Rules, RoundAPartialWarpUp) {
 
 TEST(Rules, OfClustersNameTheirOwnSlots) {
   EXPECT_EQ(rule_text({9, 0}, {{.block_threads = 64, .cluster_blocks = 2}, {}}, Limiter::blocks),
-            "an SM holds at most 8 blocks of clusters");
+            "an SM holds at most 8 blocks of clusters, as found on compute capability 9.0");
   EXPECT_EQ(rule_text({9, 0}, {{.block_threads = 64}, {}}, Limiter::blocks), "an SM holds at most 32 blocks");
 }
 

@@ -139,7 +139,14 @@ class Launches(unittest.TestCase):
         self.assertEqual(len(titles_drawn), 3 * 3)
         self.assertIn("33 registers", titles_drawn[0])
         self.assertIn("20 registers", titles_drawn[-1])
-        self.assertIn("theory is 75 % (circle), its counter 75 % (dot)", drawing.sentence)
+        self.assertTrue(drawing.sentence.startswith("3 launch configurations with most time in these rows; "))
+        self.assertIn("theory is 75 % (circle), its counter 75 % (dot).", drawing.sentence)
+
+    def test_of_several_rows_the_counter_is_their_median_and_theory_is_not_rounded_away(self):
+        counted = [self.launch(33, None, theoretical_pct=12.5, achieved_pct=pct) for pct in (5.0, 10.25, 12.0, None)]
+        sentence = self.drawing(*counted).sentence
+        self.assertIn("theory is 12.5 % (circle), its counter 10.25 % (dot, median of 3 rows).", sentence)
+        self.assertTrue(sentence.startswith("1 launch configuration; "), "none has a time")
 
     def test_the_circle_stands_where_the_launch_is_on_each_axis(self):
         drawing = self.drawing(self.launch(33, 5, dynamic_shared_bytes=512))
@@ -233,7 +240,7 @@ class Programs(unittest.TestCase):
         self.assertIn("theory allows 95.0 % occupancy and 82.0 % was reached, or is predicted.", drawing.sentence)
         for of, how in zip(rows, ("50.0 % was reached.", "90.0 % is predicted."), strict=True):
             self.assertIn(how, programs.programs(rows_of([of])).sentence)
-        self.assertIn("predicted loses most: 4.00 of 6.50 ms", drawing.sentence)
+        self.assertIn("Time x points below theory is 6.50 ms, most of it in predicted: 4.00 ms.", drawing.sentence)
 
     def test_regions_come_first_with_what_to_do_in_each(self):
         rows = [
@@ -246,8 +253,8 @@ class Programs(unittest.TestCase):
         parts = drawing.panels[0].chart.data
         self.assertEqual(parts["region"].unique(maintain_order=True).to_list(), ["backward", "forward"])
         self.assertEqual(parts.filter(region="forward", part="lost")["ms"].to_list(), [2.5])
-        self.assertIn("backward: 73 % of the time; c loses most: blocks are uneven.", drawing.sentence)
-        self.assertIn("forward: 27 % of the time; a loses most: the grid is small.", drawing.sentence)
+        self.assertIn("backward: 73 % of the time; most of it below theory in c: blocks are uneven.", drawing.sentence)
+        self.assertIn("forward: 27 % of the time; most of it below theory in a: the grid is small.", drawing.sentence)
 
     def test_rows_of_other_experiments_have_none(self):
         with self.assertRaises(Missing):

@@ -225,6 +225,21 @@ class Page(InFolder):
             self.assertIn(f'id="{chart}"', page)
         self.assertRegex(page, "<li>How far from the counter: no row has a value in achieved_pct")
 
+    def test_rows_that_nothing_measured_have_no_checks_and_no_time(self):
+        page, _ = self.page_of(made_up.ROOT / "results/kernels/sm_90.csv")
+        self.assertNotIn("checks are ok", page)
+        self.assertNotIn("most time", page)
+        measured = [row for row in made_up.read() if row["experiment"] == "waves"]
+        page, _ = self.page_of(made_up.write(self.folder / "rows.csv", measured))
+        self.assertIn("checks are ok", page)
+
+    def test_the_time_of_a_program_is_rounded_once(self):
+        program = {"experiment": "trace", "launches": 1, "theoretical_pct": 50, "achieved_pct": 25}
+        rows = [program | {"case": f"{us}", "total_time_us": us} for us in (12200.04, 49.97)]
+        page, _ = self.page_of(made_up.write(self.folder / "program.csv", rows), "--chart", "programs")
+        self.assertIn("<dd>12.3 <small>ms in 2 launches</small>", page)
+        self.assertIn("2 kernel configurations took 12.3 ms.", page)
+
     def test_simulated_rows_are_called_so_first(self):
         rows = [row | {"time_status": "simulated"} for row in made_up.read() if row["experiment"] == "waves"]
         page = self.folder / "report.html"

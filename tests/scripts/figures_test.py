@@ -10,7 +10,7 @@ import made_up
 import polars as pl
 from occbench_tools import WrongInput, experiments, figures
 from occbench_tools.dataset import Results, read_text
-from occbench_tools.figures import advice, programs, timelines, traces
+from occbench_tools.figures import advice, intervals, programs, timelines, traces
 from occbench_tools.figures.accuracy import predicted
 from occbench_tools.figures.command import blocks, texts, written
 from occbench_tools.keep_timelines import keep
@@ -292,6 +292,58 @@ class Disturbed(unittest.TestCase):
         text = programs.killed(self.results)
         self.assertIn("2 processes were killed 100 to 1,000 ms after", text)
         self.assertIn("2 of their files had rows, and lacked the launches of the last 200 ms at most", text)
+
+
+class TwoGpus(unittest.TestCase):
+    def test_their_difference_stands_beside_that_of_two_runs_on_one(self):
+        folder = folder_of_a_model(self)
+        runs = {"full": ("GPU-1", 87.5), "repeat": ("GPU-1", 94.8), "another_gpu": ("GPU-2", 94.75)}
+        for run, (gpu_uuid, achieved) in runs.items():
+            row = {"experiment": "waves", "gpu_uuid": gpu_uuid, "achieved_elapsed_pct": 30, "theoretical_pct": 100}
+            rows = [row | {"case": "a", "achieved_pct": achieved, "predicted_pct": 94.25}]
+            if run != "another_gpu":
+                rows.append(row | {"case": "not of both", "achieved_pct": achieved / 2})
+            made_up.write(folder / f"{run}.csv", rows)
+        results = Results(folder, made_up.OCCBENCH)
+        text = figures.BLOCKS["two GPUs"](results)
+        self.assertIn("Counters of 1 cases differ between two H200s by up to 7.2 points", text)
+        self.assertIn("between two runs of one by up to 7.3; by over a point in 1 and 1.", text)
+        text = figures.BLOCKS["gate: two GPUs"](results)
+        self.assertIn("differs by up to 7.2 points (waves, a), `achieved_elapsed_pct` by up to 0.00.", text)
+        self.assertIn("In two runs on one of them ([repeat.csv](repeat.csv)) `achieved_pct` differs by up to 7.3", text)
+
+
+class Coverage(unittest.TestCase):
+    def test_experiments_that_are_outside_often_in_one_run_are_named_with_both(self):
+        folder = folder_of_a_model(self)
+        row = {"gpu": "NVIDIA H200", "theoretical_pct": 100, "predicted_pct": 50}
+        row |= {"predicted_low_pct": 49, "predicted_high_pct": 51}
+
+        def suite(counters):
+            often = [row | {"experiment": "often", "case": f"{pct}", "achieved_pct": pct} for pct in counters]
+            inside = [row | {"experiment": "inside", "case": f"{n}", "achieved_pct": 50} for n in range(4)]
+            reading = row | {"experiment": "inside", "case": "r", "achieved_pct": 90, "work_source": "reading"}
+            return [*often, *inside, reading]
+
+        made_up.write(folder / "full.csv", suite((50, 50.5, 51, 50)))
+        made_up.write(folder / "repeat.csv", suite((50, 54, 51, 47)))
+        text = figures.BLOCKS["interval coverage by experiment"](Results(folder, made_up.OCCBENCH))
+        self.assertIn("| often (4) | 100.0 % (0.38) | 50.0 % (2.00) |", text)
+        self.assertIn("| all (8) | 100.0 % (0.19) | 75.0 % (1.00) |", text)
+        self.assertNotIn("inside", text)
+
+    def test_kinds_that_are_outside_often_over_elapsed_cycles_are_named(self):
+        folder = folder_of_a_model(self)
+        cell = dict.fromkeys(intervals.READ, 95) | {"profile": "own", "launches_of": "suites", "launches": 8}
+        made_up.write(
+            folder.parent / "interval_coverage.csv",
+            [cell | {"kind": kind, "elapsed_inside_pct": pct} for kind, pct in (("a", 84.6), ("b", 85), ("c", 62.5))],
+        )
+        text = figures.BLOCKS["interval coverage: low over elapsed cycles"](Results(folder, made_up.OCCBENCH))
+        self.assertEqual(
+            text,
+            "Over elapsed cycles fewer than 85 % are inside of c (62.5 % of 8; own, suites), a (84.6 % of 8; own, suites).",
+        )
 
 
 class Predictions(unittest.TestCase):

@@ -57,7 +57,10 @@ def accuracy(results: Results) -> str:
         recorded.append(f"{gpu}: driver {on['driver']}, CUDA {on['cuda_toolkit']}, {revision(on)}{others}")
         lines += [line(f"{gpu}, {name}", each.filter(~USES_A_READING)) for name, each in files.items()]
         lines.append(line(f"{gpu}, with a reading of the same code", rows.filter(USES_A_READING)))
-    return f"{table(HEAD, lines)}\n\nErrors are points of occupancy. {'; '.join(recorded)}."
+    return (
+        f"{table(HEAD, lines)}\n\nErrors are points of occupancy. The intervals' margins are fitted to the suites: coverage "
+        f"[by experiment and run](docs/notes/accuracy.md#coverage-by-experiment). {'; '.join(recorded)}."
+    )
 
 
 def headline(results: Results) -> str:

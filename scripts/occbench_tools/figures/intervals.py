@@ -2,7 +2,8 @@
 
 import polars as pl
 
-from occbench_tools.dataset import Results, Row, first, least, read_table
+from occbench_tools.dataset import Results, Row, each, error, first, gpu_of, least, read_table
+from occbench_tools.figures.accuracy import USES_A_READING, is_inside, predicted
 from occbench_tools.markdown import along, fill, grid, table_of
 from occbench_tools.program import SOURCES
 
@@ -13,6 +14,8 @@ MARGIN = {"kind": pl.String, "launches": pl.Int64} | dict.fromkeys(
 READ = ("inside_pct", "width_points", "score", "constant_width_score", "elapsed_inside_pct", "elapsed_width_points")
 COVERAGE = {"profile": pl.String, "launches_of": pl.String, "kind": pl.String, "launches": pl.Int64}
 COVERAGE |= dict.fromkeys(READ, pl.Float64)
+LOW_ELAPSED_PCT = 85
+LOW_PCT = 90
 
 
 def margins(_: Results) -> str:
@@ -64,8 +67,36 @@ def coverage_by_kind(results: Results) -> str:
     return grid("kind of work", down, along("of", of), "{text}", find)
 
 
+def low_over_elapsed_cycles(results: Results) -> str:
+    low = cells_of(results).filter(pl.col("elapsed_inside_pct") < LOW_ELAPSED_PCT).sort("elapsed_inside_pct")
+    named = (fill("{kind} ({elapsed_inside_pct:.1f} % of {launches}; {of})", row) for row in each(low))
+    return f"Over elapsed cycles fewer than {LOW_ELAPSED_PCT} % are inside of {', '.join(map(str, named))}."
+
+
+def coverage_by_experiment(results: Results) -> str:
+    """Of both runs of each GPU model's suite: the experiments that have less than LOW_PCT in one of them, and all."""
+    found = []
+    for model in results.models:
+        for name in ("full.csv", "repeat.csv"):
+            counted = predicted(model.rows(name)).filter(~USES_A_READING)
+            rows = pl.concat([counted, counted.with_columns(experiment=pl.lit("all"))])
+            of_each = rows.group_by("experiment").agg(
+                pl.len().alias("cases"), inside_pct=100 * is_inside().mean(), mean_error=error().mean()
+            )
+            found.append(of_each.with_columns(run=pl.lit(f"{gpu_of(counted)}, {name}")))
+    cells = pl.concat(found)
+    down = cells.group_by("experiment").agg(pl.max("cases"), pl.min("inside_pct")).sort("inside_pct", "experiment")
+    down = down.filter((pl.col("inside_pct") < LOW_PCT) | (pl.col("experiment") == "all"))
+    labels = {row["experiment"]: fill("{experiment} ({cases})", row) for row in each(down)}
+    runs = cells["run"].unique(maintain_order=True)
+    cell = "{inside_pct:.1f} % ({mean_error:.2f})"
+    return grid("experiment", along("experiment", labels), along("run", runs), cell, lambda **of: first(cells, **of))
+
+
 BLOCKS = {
     "interval margins": margins,
     "interval coverage": coverage,
     "interval coverage by kind": coverage_by_kind,
+    "interval coverage: low over elapsed cycles": low_over_elapsed_cycles,
+    "interval coverage by experiment": coverage_by_experiment,
 }

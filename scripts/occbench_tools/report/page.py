@@ -16,7 +16,7 @@ from occbench_tools import WrongInput
 from occbench_tools.report.charts import Drawn, LeftOut
 from occbench_tools.report.files import replace_text
 from occbench_tools.report.rows import FILE, RUN, Rows
-from occbench_tools.report.style import Panel, configuration, counted, finite
+from occbench_tools.report.style import Panel, configuration, counted, finite, milliseconds
 from occbench_tools.report.template import HERE, fill_in
 
 # First in the table, and shown until the reader chooses others.
@@ -99,12 +99,13 @@ def figures(frame: pl.DataFrame) -> list[dict[str, str]]:
 
     theory, prediction = error("theoretical"), error("predicted")
     if len(frame) and (frame["experiment"] == "trace").all():
-        ms = frame["total_time_us"].sum() / 1000
-        counted_ms = read["total_time_us"].sum() / 1000
+        us = frame["total_time_us"].sum()
+        counted_us = read["total_time_us"].sum()
         of_time = (read["total_time_us"] * read["achieved_pct"]).sum() / max(read["total_time_us"].sum(), 1e-9)
-        share = f"{100 * counted_ms / max(ms, 1e-9):.1f}"
+        share = f"{100 * counted_us / max(us, 1e-9):.1f}"
+        value, unit = milliseconds(us).split()
         first = [
-            ("GPU time", f"{ms:,.1f}", f"ms in {frame['launches'].sum():,} launches"),
+            ("GPU time", value, f"{unit} in {frame['launches'].sum():,} launches"),
             ("Of it with a counter", share, "%"),
             ("Achieved occupancy, by time", *((f"{of_time:.1f}", "%") if len(read) else ("–", "not counted"))),
         ]
@@ -112,10 +113,10 @@ def figures(frame: pl.DataFrame) -> list[dict[str, str]]:
         first = [
             ("Cases", f"{len(frame):,}", "in " + counted(frame["experiment"].n_unique(), "experiment")),
             ("Read by the counter", f"{len(read):,}", f"of {len(frame):,}"),
-            ("Theory from the counter, on average", *theory),
+            ("Theory's mean distance from the counter", *theory),
         ]
     names = ("what", "value", "unit")
-    last = ("Prediction from the counter, on average", *prediction)
+    last = ("Prediction's mean distance from the counter", *prediction)
     return [dict(zip(names, figure, strict=True)) for figure in (*first, last)]
 
 
@@ -125,12 +126,11 @@ def summary(frame: pl.DataFrame) -> str:
         "Theory: the warps that the launch's resources allow. Prediction: a simulation of how blocks are placed, run and "
         "replaced. Counter: what the hardware read. "
     )
+    checks = {"time_status": ["ok"], "counters_status": ["ok", "off"], "check": ["ok", "none", "lost_updates"]}
+    if all(frame[column].is_null().all() for column in checks):
+        return text
     troubles = []
-    for column, good in (
-        ("time_status", ["ok"]),
-        ("counters_status", ["ok", "off"]),
-        ("check", ["ok", "none", "lost_updates"]),
-    ):
+    for column, good in checks.items():
         bad = frame.filter(pl.col(column).is_not_null(), ~pl.col(column).is_in(good))[column].value_counts(sort=True)
         troubles += [f"{column} {value} in {count:,}" for value, count in bad.head(MOST_VALUES).iter_rows()]
     return text + (f"Rows to look at: {', '.join(troubles)}." if troubles else "Every row's checks are ok.")

@@ -226,6 +226,11 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def milliseconds(microseconds: float) -> str:
+    """As `occbench trace` prints them."""
+    return f"{microseconds / 1000:,.{3 if microseconds < 10_000 else 1}f} ms"
+
+
 def percent(channel: type, field: str, title: str):
     """An axis from 0 to a little above 100."""
     return channel(f"{field}:Q", title=title, scale=alt.Scale(domainMin=0, domainMax=105))

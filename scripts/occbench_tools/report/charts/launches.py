@@ -38,6 +38,7 @@ def longest_launches(rows: Rows) -> pl.DataFrame:
     values = grouped.agg(
         median(pl.col("achieved_pct")),
         kernel_name().drop_nulls().unique(maintain_order=True).alias("kernels"),
+        pl.col("achieved_pct").count().alias("counted"),
         pl.col("time_us").sum().alias("total_time_us"),
         pl.len().alias("rows"),
     )
@@ -83,11 +84,12 @@ def calculator_of_launches(rows: Rows) -> Drawing:
             "needs rows with threads, registers and theory, without carveout or clusters, as the calculator allows"
         )
     first = drawn[0]
-    read = "" if first["achieved_pct"] is None else f", its counter {first['achieved_pct']:.0f} % (dot)"
+    of_several = f", median of {first['counted']:,} rows" if first["counted"] > 1 else ""
+    read = "" if first["achieved_pct"] is None else f", its counter {first['achieved_pct']:.4g} % (dot{of_several})"
+    longest = " with most time in these rows" if first["total_time_us"] else ""
     return Drawing(
-        f"The {counted(len(drawn), 'launch configuration')} with most time in these rows; each panel varies one resource and "
-        f"keeps the other two. --filter draws other launches. {usage_in_words(first)}: theory is "
-        f"{first['theoretical_pct']:.0f} % (circle){read}.",
+        f"{counted(len(drawn), 'launch configuration')}{longest}; each panel varies one resource and keeps the other two. --filter "
+        f"draws other launches. {usage_in_words(first)}: theory is {first['theoretical_pct']:.4g} % (circle){read}.",
         panels,
         together=len(AXES),
     )

@@ -4,7 +4,7 @@ import altair as alt
 import polars as pl
 
 from occbench_tools.report.rows import RUN, Rows
-from occbench_tools.report.style import BAR, Drawing, Missing, Panel, bars_of, colour, counted, tooltip
+from occbench_tools.report.style import BAR, Drawing, Missing, Panel, bars_of, colour, counted, milliseconds, tooltip
 
 MOST_KERNELS = 20
 MOST_REGIONS = 4
@@ -47,7 +47,7 @@ def by_region(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def remedies(frame: pl.DataFrame) -> str:
-    """What to do in each of the longest regions: the first finding of the kernel that loses most in it."""
+    """What to do in each of the longest regions: the first finding of the kernel that has most of its time below theory."""
     whole = frame["ms"].sum()
     lines = []
     for (region,), part in sorted(
@@ -55,7 +55,9 @@ def remedies(frame: pl.DataFrame) -> str:
     ):
         worst = part.sort("lost", descending=True).row(0, named=True)
         why = f": {worst['explanation']}" if worst["explanation"] else ""
-        lines.append(f" {region}: {100 * part['ms'].sum() / whole:.0f} % of the time; {worst['case']} loses most{why}.")
+        lines.append(
+            f" {region}: {100 * part['ms'].sum() / whole:.0f} % of the time; most of it below theory in {worst['case']}{why}."
+        )
     return "".join(line.replace("..", ".") for line in lines[:MOST_REGIONS])
 
 
@@ -87,7 +89,8 @@ def programs(rows: Rows) -> Drawing:
         else "was reached, or is predicted"
     )
     sentence = (
-        f"{counted(len(frame), 'kernel configuration')} took {whole:.1f} ms. Weighted by time, theory allows {allowed:.1f} % "
-        f"occupancy and {reached:.1f} % {how}. {worst['case']} loses most: {worst['lost']:.2f} of {lost:.2f} ms."
+        f"{counted(len(frame), 'kernel configuration')} took {milliseconds(frame['total_time_us'].sum())}. Weighted by time, theory "
+        f"allows {allowed:.1f} % occupancy and {reached:.1f} % {how}. Time x points below theory is {lost:.2f} ms, most of it "
+        f"in {worst['case']}: {worst['lost']:.2f} ms. `occbench explain` says what remedies can save."
     )
     return Drawing(sentence + (remedies(frame) if has_regions else ""), panels)
