@@ -264,7 +264,7 @@ Json row_of(const DeviceKernel& kernel, const Question& question, const std::str
   row["cuda_toolkit"] = kernel.toolkit;
   row["kernel"] = source_name(kernel.symbol);
   row["code_architecture"] = kernel.architecture;
-  row["local_bytes_per_thread"] = kernel.usage.local_bytes_per_thread;
+  row["local_bytes_per_thread"] = kernel.usage.local_bytes_per_thread.value_or(0);
   row["spill_bytes"] = kernel.local ? Json(kernel.local->bytes) : Json();
   row.update(answered_json(question));
   const int block_threads = question.configuration.launch.block_threads;
@@ -360,7 +360,7 @@ std::string as_table(std::span<const DeviceKernel> kernels, const BinaryQuestion
         std::to_string(kernel.usage.registers_per_thread),
         std::to_string(kernel.usage.static_shared_bytes),
         std::to_string(kernel.stack_bytes),
-        std::to_string(kernel.usage.local_bytes_per_thread),
+        std::to_string(kernel.usage.local_bytes_per_thread.value_or(0)),
         kernel.local ? fmt::format("{}/{}", kernel.local->loads, kernel.local->stores) : "?",
         std::to_string(kernel.usage.barriers)};
     for (const int size : sizes) line.push_back(cell(kernel, asked, size));

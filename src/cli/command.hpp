@@ -74,8 +74,9 @@ std::filesystem::path keep_profile(const DeviceProfile& profile, const std::file
 template <typename Number>
 Number parse_number(std::string_view text, std::string_view what, Number least, Number most) {
   if (const std::optional<Number> number = read_number(text, least, most)) return *number;
-  throw InputError("{} = '{}' is not a {}number from {} to {}", what, text,
-                   std::integral<Number> ? "whole " : "", least, most);
+  throw InputError("{} = '{}' is not a {}number from {} to {}{}", what, text,
+                   std::integral<Number> ? "whole " : "", least, most,
+                   text.ends_with('%') ? ": leave out %" : "");
 }
 
 /// Of what was measured: microseconds, cycles, blocks.

@@ -483,11 +483,16 @@ void set_counter(Readings& readings, std::string_view text) {
   });
   if (found == columns().end()) {
     std::vector<std::string_view> taken = {"achieved_elapsed_pct"};
-    for (const Column& column : columns())
-      if (column.counter && column.name != "achieved_pct") taken.push_back(column.name);
+    std::vector<std::string> metrics;
+    for (const Column& column : columns()) {
+      if (!column.counter || column.name == "achieved_pct") continue;
+      taken.push_back(column.name);
+      metrics.emplace_back(column.counter->metric);
+    }
     throw InputError(
-        "--counter: '{}' is none that explain uses beside --achieved: {}, or the counters of these in ncu",
-        name, fmt::join(taken, ", "));
+        "--counter: '{}' is none that explain uses beside --achieved: {}, or the counters of these in ncu, "
+        "such as {}",
+        name, fmt::join(taken, ", "), nearest_names(name, metrics, 1).front());
   }
   const double read = parse_number<double>(value, fmt::format("--counter {}", name), 0,
                                            found->unit == "%" ? 100 : kMostMeasured);

@@ -228,7 +228,7 @@ void print_table(const Answer& answer, std::ostream& out) {
   const double least = std::min({losses.small_grid, losses.tail, losses.between_blocks, losses.within_block,
                                  losses.overhead, losses.contention});
   if (least <= -kLeastPoints)
-    fmt::print(out, "  (points above 0 are a gain: lines before it lose less with it)\n");
+    fmt::print(out, "  (points above 0 are a gain: they give back what lines above lose)\n");
   const auto with_interval = [&](std::string_view name, double value, const Interval& interval) {
     line(name, value,
          fmt::format("% ({})", interval_text(interval, answer.kind, *prediction.profile_quality)));

@@ -32,11 +32,11 @@ double launched_warps(const Situation& situation) {
   return static_cast<double>(situation.launch.grid_blocks) * situation.occupancy.warps_per_block;
 }
 
-/// Share of the active warps that a stall counter, in warps of a scheduler, stands for.
+/// Share of the active warps that a stall counter, in warps of a scheduler, stands for. Of schedulers without a warp it counts no cycles.
 double share_of_warps(const Situation& situation, double stalled_warps) {
   const double active = situation.achieved_pct.value_or(0) / 100 * situation.facts.limits->max_warps_per_sm /
                         situation.facts.limits->sub_partitions;
-  return active > 0 ? stalled_warps / active : 0;
+  return active > 0 ? std::min(1.0, stalled_warps / active) : 0;
 }
 
 double waiting_for_memory(const Situation& situation) {
@@ -63,6 +63,15 @@ bool most_warps_have_exited(const Situation& situation) {
 /// Simulated contention, as far as the simulated launch is the measured one.
 double simulated_contention(const Situation& situation) {
   return situation.losses() ? situation.losses()->contention * situation.predicted_share_of_cycles() : 0;
+}
+
+/// How warps that contend lose occupancy, a clause: what resident blocks say of it was read.
+std::string ends_apart(const Situation& situation) {
+  constexpr std::string_view kMay = ", and may so end at different times";
+  if (!situation.parts) return std::string(kMay);
+  return fmt::format(
+      "{}: {:.0f} points are places without a block, {:.0f} warps that have exited or not begun", kMay,
+      std::max(0.0, situation.parts->blocks), std::max(0.0, situation.parts->warps));
 }
 
 /// Of a claim whose remedy changes how long warps take, too.
@@ -190,12 +199,13 @@ std::optional<Claim> memory_contention(const Situation& situation) {
       .confidence = simulated > 0 ? Confidence::simulated : Confidence::inferred,
       .evidence = evidence_of({{"dram_busy_pct", counters.dram_busy_pct},
                                {"memory_stall_warps", counters.memory_stall_warps},
-                               {"issue_active_pct", counters.issue_active_pct}}),
-      .because = of_latency
-                     ? fmt::format("{:.0f} % of the active warps wait for memory, of which the device's is "
-                                   "{:.0f} % busy, and some have finished long before others",
-                                   100 * std::min(1.0, waiting), *counters.dram_busy_pct)
-                     : "warps contend for memory, and some have finished long before others",
+                               {"issue_active_pct", counters.issue_active_pct},
+                               {"resident_blocks", counters.resident_blocks}}),
+      .because = (of_latency ? fmt::format("{:.0f} % of the active warps wait for memory, of which the "
+                                           "device's is {:.0f} % busy",
+                                           100 * waiting, *counters.dram_busy_pct)
+                             : "warps contend for memory") +
+                 ends_apart(situation),
       .remedy = of_latency ? "Have more loads in flight, unless L2 is busy, which was not read, or spread "
                              "what goes to one "
                              "address; fewer bytes of device memory help little."
@@ -219,9 +229,10 @@ std::optional<Claim> issue_contention(const Situation& situation) {
       .evidence = evidence_of({{"issue_active_pct", counters.issue_active_pct},
                                {"eligible_warps", counters.eligible_warps},
                                {"fp32_pipe_pct", counters.fp32_pipe_pct},
-                               {"xu_pipe_pct", counters.xu_pipe_pct}}),
-      .because = fmt::format("warps contend for {}, and some have finished long before others",
-                             of_pipe ? "a pipe" : "issue slots or a pipe"),
+                               {"xu_pipe_pct", counters.xu_pipe_pct},
+                               {"resident_blocks", counters.resident_blocks}}),
+      .because = fmt::format("warps contend for {}{}", of_pipe ? "a pipe" : "issue slots or a pipe",
+                             ends_apart(situation)),
       .remedy = "Fewer instructions help; more waves of blocks fill the places of warps that have finished.",
       .time_ratio = time_with_more_warps,
       .beside_time = std::string(kBesideOccupancy)};

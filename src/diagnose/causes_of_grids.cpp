@@ -255,12 +255,12 @@ std::optional<Claim> tail(const Situation& situation) {
         by_grid, std::max(0.0, left_empty));
   } else if (of_equal) {
     const double least = of_equal->least;
-    because += fmt::format(
-        "; if blocks are equal, it costs {}the counter, which leaves out SMs without a block, shows {}",
-        situation.launch.cluster_blocks > 1 ? ""
-                                            : fmt::format("{:.2g} points over elapsed cycles; ", by_grid),
-        most - least < 1 ? fmt::format("{:.0f}", most)
-                         : fmt::format("{:.0f} to {:.0f} in nine of ten launches", least, most));
+    because += fmt::format("; if blocks are equal, it costs {}{} of the counter, which leaves out idle SMs",
+                           situation.launch.cluster_blocks > 1
+                               ? ""
+                               : fmt::format("{:.2g} points over elapsed cycles and ", by_grid),
+                           most - least < 1 ? fmt::format("{:.0f}", most)
+                                            : fmt::format("{:.0f} to {:.0f} (90 % interval)", least, most));
   }
   const double points = situation.losses() ? situation.losses()->tail : of_equal ? of_equal->points : most;
   const bool is_uncertain = situation.is_tail_uncertain();

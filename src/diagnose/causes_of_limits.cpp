@@ -70,9 +70,8 @@ std::optional<Claim> limit_claim(
     const Situation& situation, Limiter limiter,
     std::initializer_list<std::pair<std::string_view, std::optional<double>>> asked) {
   if (blamed_limiter(situation) != limiter) return std::nullopt;
-  // Where the counter read more than theory, no more than 100 % less that is missing.
   Claim claim{
-      .points = 100 - std::max(situation.theoretical_pct, situation.reached_pct),
+      .points = 100 - situation.theoretical_pct,
       .part = Part::theory,
       .evidence = evidence_of({{"theoretical_pct", situation.theoretical_pct},
                                {"blocks_per_sm", situation.occupancy.blocks_per_sm}}),
@@ -111,26 +110,44 @@ constexpr double kBeyondHeld = 1.01;
 /// Time that giving blocks out takes over the active time that is another launch's: the parameter is typical, not this GPU's.
 constexpr double kBeyondDispatcher = 2;
 
-/// What counters, read in passes of their own, may be apart by: of warps of a scheduler, relative and absolute.
-constexpr double kApart = 1.05;
+/// What counters, read in passes of their own, may be apart by: relative, of which 1.074 was recorded, and in warps of a scheduler.
+constexpr double kApart = 1.1;
 constexpr double kWarpsApart = 0.1;
 
+/// Of what a launch can reach, from which on its blocks have most of their warps: a choice.
+constexpr double kMostOfReach = 0.5;
+
+/// Warps of a scheduler, mean over the cycles in which it has any. Those of a block are spread over the schedulers of an SM; where most
+/// have exited one scheduler may have all that are left.
+double active_of_scheduler(const Situation& situation, double achieved_pct, double most_pct) {
+  const Limits& limits = *situation.facts.limits;
+  const double of_sm = limits.max_warps_per_sm * achieved_pct / 100;
+  const double of_block = situation.occupancy.warps_per_block;
+  const double spread =
+      achieved_pct < kMostOfReach * most_pct ? 1 : of_block / std::ceil(of_block / limits.sub_partitions);
+  return std::min(static_cast<double>(limits.max_warps_per_sm) / limits.sub_partitions,
+                  of_sm / std::clamp(of_sm, 1.0, spread));
+}
+
 /// Which counters of warps or cycles no launch can have together, a clause; empty where one can.
-std::string counters_apart(const Situation& situation) {
+std::string counters_apart(const Situation& situation, double achieved_pct, double most_pct) {
   const CounterValues& counters = situation.counters();
   const Limits& limits = *situation.facts.limits;
   const double places = static_cast<double>(limits.max_warps_per_sm) / limits.sub_partitions;
-  // A scheduler without a warp counts for an SM's warps, and not for its own.
-  const double active =
-      places * std::min(1.0, limits.sub_partitions * situation.achieved_pct.value_or(100) / 100);
+  const double active = active_of_scheduler(situation, achieved_pct, most_pct);
   const auto beyond = [](double value, double most) { return value > kApart * most + kWarpsApart; };
+  // A warp does one of these at a time.
+  double together = 0;
+  std::vector<std::string> each;
   for (const auto& [warps, what] : {std::pair(counters.eligible_warps, "are eligible"),
                                     std::pair(counters.barrier_stall_warps, "wait at barriers"),
                                     std::pair(counters.memory_stall_warps, "wait for memory")}) {
-    if (beyond(warps.value_or(0), active))
-      return fmt::format("{:.3g} warps of a scheduler {}, where {:.3g} are active at most", *warps, what,
-                         active);
+    if (!warps) continue;
+    together += *warps;
+    each.push_back(fmt::format("{:.3g} {}", *warps, what));
   }
+  if (beyond(together, active))
+    return fmt::format("of a scheduler's warps {}, where {:.3g} are active", fmt::join(each, ", "), active);
   if (counters.issue_active_pct && counters.eligible_warps) {
     const double share = *counters.issue_active_pct / 100;
     const double eligible = *counters.eligible_warps;
@@ -142,6 +159,11 @@ std::string counters_apart(const Situation& situation) {
   if (mean > 0 && (counters.sm_cycles_active_min.value_or(0) > kApart * mean ||
                    counters.sm_cycles_active_max.value_or(mean) * kApart < mean))
     return "the mean of active cycles is not between least and most";
+  // Recorded ones are below it.
+  const std::optional<double>& elapsed = situation.facts.readings.achieved_elapsed_pct;
+  if (elapsed && *elapsed - achieved_pct >= kBeyondReach)
+    return fmt::format("occupancy is {:.3g} % over elapsed cycles, and {:.3g} % over the fewer active ones",
+                       *elapsed, achieved_pct);
   return "";
 }
 
@@ -155,7 +177,12 @@ std::string contradiction(const Situation& situation) {
   if (achieved - most >= kBeyondReach)
     return fmt::format("this launch can reach {:.3g} %, so an achieved {:.3g} % belongs {}", most, achieved,
                        kAnother);
-  if (const std::string apart = counters_apart(situation); !apart.empty())
+  if (const double one_warp = 100.0 / situation.facts.limits->max_warps_per_sm; kApart * achieved < one_warp)
+    return fmt::format(
+        "an SM with a warp reads {:.3g} % at least, so an achieved {:.3g} % belongs {}, or is no percentage "
+        "but a fraction",
+        one_warp, achieved, kAnother);
+  if (const std::string apart = counters_apart(situation, achieved, most); !apart.empty())
     return fmt::format("{}: the counters belong {}", apart, kAnother);
   const CounterValues& counters = situation.counters();
   // Registers and warps are free when a warp ends; what these limits are of is free when its block ends.
@@ -308,7 +335,8 @@ std::optional<Claim> low_occupancy_suffices(const Situation& situation) {
       .part = Part::beside,
       .confidence = Confidence::measured,
       .evidence = {*saturated, {"achieved_pct", *situation.achieved_pct}},
-      .because = saturated->value >= 100 * (1 - kLeastShare)
+      .because = saturated->value >= 100 * (1 - kLeastShare) ||
+                         situation.counters().eligible_warps.value_or(0) >= kManyEligible
                      ? fmt::format("low occupancy does no harm: {} is {:.0f} %, and more warps would wait",
                                    saturated->column, saturated->value)
                      : fmt::format("more warps can save {:.0f} % of the time at most: {} is {:.0f} %",

@@ -149,13 +149,27 @@ double fit(std::vector<Claim>& claims, const Situation& situation) {
   return rest;
 }
 
-/// Readings of another launch tell nothing of what this one loses: no cause has points of it, and all stand with that one.
-void leave_losses_to_another_launch(std::vector<Claim>& claims, const Situation& situation) {
+std::vector<Claim> claims_of(const Situation& situation) {
+  std::vector<Claim> claims;
+  for (const CauseRule& rule : kRules) {
+    if (std::optional<Claim> claim = rule.claim(situation))
+      claims.emplace_back(std::move(*claim)).cause = rule.cause;
+  }
+  return claims;
+}
+
+/// Readings of another launch tell nothing of this one: beside it stands what is known without them, and all points that are lost are its.
+std::vector<Claim> claims_without_readings(Claim another, const Situation& situation) {
+  LaunchFacts unread = situation.facts;
+  unread.readings = {};
+  std::vector<Claim> claims = claims_of(situation_of(unread).value());
   std::erase_if(claims, explains_loss);
-  if (situation.lost() < kLeastPoints) return;
-  Claim& another = *std::ranges::find(claims, Cause::another_launch, &Claim::cause);
-  another.part = Part::either;
-  another.takes_rest = true;
+  if (situation.lost() >= kLeastPoints) {
+    another.part = Part::either;
+    another.takes_rest = true;
+  }
+  claims.push_back(std::move(another));
+  return claims;
 }
 
 std::string ms(double microseconds) {
@@ -379,13 +393,10 @@ std::vector<Evidence> evidence_of(
 std::vector<Finding> diagnose(const LaunchFacts& facts) {
   const std::optional<Situation> situation = situation_of(facts);
   if (!situation) return {};
-  std::vector<Claim> claims;
-  for (const CauseRule& rule : kRules) {
-    if (std::optional<Claim> claim = rule.claim(*situation))
-      claims.emplace_back(std::move(*claim)).cause = rule.cause;
-  }
-  const bool of_another = std::ranges::find(claims, Cause::another_launch, &Claim::cause) != claims.end();
-  if (of_another) leave_losses_to_another_launch(claims, *situation);
+  std::vector<Claim> claims = claims_of(*situation);
+  const auto another = std::ranges::find(claims, Cause::another_launch, &Claim::cause);
+  const bool of_another = another != claims.end();
+  if (of_another) claims = claims_without_readings(std::move(*another), *situation);
   const double rest = fit(claims, *situation);
   claims.push_back(unexplained(*situation, claims, rest));
   leave_out_small(claims);
@@ -399,8 +410,7 @@ std::vector<Finding> diagnose(const LaunchFacts& facts) {
   for (const Claim& each : claims) findings.push_back(finding_of(each, *situation));
   const bool simulated = facts.readings.achieved_source == AchievedSource::simulated;
   for (Finding& each : findings) {
-    if (each.confidence == Confidence::measured && (simulated || of_another))
-      each.confidence = simulated ? Confidence::simulated : Confidence::inferred;
+    if (each.confidence == Confidence::measured && simulated) each.confidence = Confidence::simulated;
     if (each.time && of_another) each.time = TimeSaved{0, "Not known: the readings are another launch's."};
   }
   return findings;

@@ -9,9 +9,9 @@
 namespace occbench {
 
 /// Where the occupancy of a launch went, the largest loss first. Points add up to 100 - achieved_pct, to less than
-/// kLeastPoints; without a counter's value to 100 - predicted_pct, and without a prediction to what the grid alone
-/// costs. Where resident blocks are known no cause claims more than its measured part. Spills and a counter of another
-/// launch, which then has all losses, come first, remarks last.
+/// kLeastPoints, unless that is above theory; without a counter's value to 100 - predicted_pct, and without a prediction
+/// to what the grid alone costs. Where resident blocks are known no cause of blocks or of warps claims more than its
+/// measured part. Spills and a counter of another launch, which then has all losses, come first, remarks last.
 /// @returns nothing where the launch, its usage, theory or the limits of its GPU are not known
 /// @throws InputError as theoretical_occupancy()
 std::vector<Finding> diagnose(const LaunchFacts& facts);

@@ -59,10 +59,10 @@ struct Launch {
 
 /// What a compiled kernel needs of an SM, as the compiler decided it.
 struct Usage {
-  int registers_per_thread = 0;             ///< 0 to 255
-  std::int64_t static_shared_bytes = 0;     ///< static shared memory per block, bytes
-  std::int64_t local_bytes_per_thread = 0;  ///< stack and spills, bytes
-  int barriers = 0;                         ///< named barriers per block, 0 to 16
+  int registers_per_thread = 0;                          ///< 0 to 255
+  std::int64_t static_shared_bytes = 0;                  ///< static shared memory per block, bytes
+  std::optional<std::int64_t> local_bytes_per_thread{};  ///< stack and spills, bytes; empty = not known
+  int barriers = 0;                                      ///< named barriers per block, 0 to 16
 
   bool operator==(const Usage&) const = default;
 };

@@ -88,6 +88,7 @@ TEST_F(Explain, WritesAsJsonEachRowWithItsColumnsAndFindingsTheLargestFirst) {
   const auto& tail = rows.at(0);
   EXPECT_EQ(tail.at("case"), "tail");
   EXPECT_EQ(tail.at("achieved_pct"), 90);
+  EXPECT_TRUE(tail.at("local_bytes_per_thread").is_null()) << "an empty cell";
   double before = 100;
   double together = 0;
   for (const auto& finding : tail.at("findings")) {
@@ -371,8 +372,7 @@ TEST(ExplainNumbers, SayBetweenWhatTheLossOfALastWaveOfEqualBlocksLiesAndNoMoreT
     ASSERT_NE(tail, findings.end());
     EXPECT_THAT(tail->at("sentence").get<std::string>(),
                 HasSubstr(fmt::format(
-                    "costs 34 points over elapsed cycles; the counter, which leaves out SMs without a block, "
-                    "shows {} to {} in nine of ten launches",
+                    "costs 34 points over elapsed cycles and {} to {} (90 % interval) of the counter",
                     range("predicted_high_pct"), range("predicted_low_pct"))));
     EXPECT_NEAR(tail->at("time_saved_at_most_pct").get<double>(), 100 * (1 - 1400.0 / 2112), 0.1);
   }
@@ -495,6 +495,11 @@ TEST(ExplainNumbers, RefuseWhatIsMissingOrCannotBeWithTheOptionTheValueAndTheRan
               HasSubstr("no block of such a launch can have run"));
   EXPECT_THAT(refused("--counter issue=4"),
               HasSubstr("'issue' is none that explain uses beside --achieved: achieved_elapsed_pct, "));
+  // Half of a sum.
+  const std::string part = "smsp__warps_issue_stalled_long_scoreboard.avg.per_cycle_active";
+  EXPECT_THAT(refused("--counter " + part + "=5"),
+              HasSubstr("such as " + part + "+smsp__warps_issue_stalled_lg_throttle.avg.per_cycle_active"));
+  EXPECT_THAT(refused("--achieved 50%"), HasSubstr("'50%' is not a number from 0 to 100: leave out %"));
   EXPECT_THAT(refused("--counter issue_active_pct=101"),
               HasSubstr("issue_active_pct = '101' is not a number from 0 to 100"));
   EXPECT_THAT(refused("--time-us 0"), HasSubstr("--time-us = '0' is not a number from"));

@@ -148,6 +148,17 @@ TEST(RecordedSuite, FindingsAddUpToWhatIsLostInEveryRow) {
   EXPECT_GT(rows, 6900);
 }
 
+TEST(RecordedSuite, ReadingsOfOneLaunchAreNotCalledAnothers) {
+  for (const std::string& run : all_recorded()) {
+    for (const Told& each : told(run)) {
+      // Two launches at once are read as one.
+      if (each.record.identity.kernel == "concurrent_kernels") continue;
+      EXPECT_EQ(std::ranges::find(each.findings, Cause::another_launch, &Finding::cause), each.findings.end())
+          << run << ": " << full_name(each.record.identity);
+    }
+  }
+}
+
 /// As at commit 7e14de9: 24 of 6,975 rows, none of which has resident blocks, have unexplained points, 234 together.
 TEST(RecordedSuite, NoMoreIsUnexplainedThanBefore) {
   std::vector<double> unexplained;

@@ -63,7 +63,8 @@ class FakeInstruments : public Instruments {
   ActivitySamples samples = {};
 
   Compiled inspect(const Variant& variant) override {
-    return {.usage = {.registers_per_thread = variant.function == &kHeavyFunction ? 255 : 20},
+    return {.usage = {.registers_per_thread = variant.function == &kHeavyFunction ? 255 : 20,
+                      .local_bytes_per_thread = 0},
             .code_architecture = "sm_90"};
   }
   cudaStream_t stream() override {
@@ -233,7 +234,8 @@ inline Experiment fake_families() {
         "fake", "does what the test says", joined(launch_axes("256", "2"), own),
         [](const Point& at, const Device& device) {
           if (at.text("colour") == "blue") throw InputError("--colour blue: it is red or green");
-          const Usage usage{.registers_per_thread = asked_registers(at, device.limits).cap.value_or(20)};
+          const Usage usage{.registers_per_thread = asked_registers(at, device.limits).cap.value_or(20),
+                            .local_bytes_per_thread = 0};
           Case chosen{.kernel = &kFake, .launch = launch_at(at, device, usage), .work = Work::equal(1000)};
           chosen.built = built_variant(
               "made", &kFunction, Compiled{usage, "sm_90", std::max(0, 40 - usage.registers_per_thread)});
