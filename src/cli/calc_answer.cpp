@@ -445,11 +445,16 @@ std::string time_sentence(const TheoryAdvice& advice, double waves) {
   const double saved = most_time_saved(ratio, waves);
   const double rounds = std::ceil(waves);
   const double after = std::ceil(waves * ratio - 1e-9);
-  std::string why;
   if (waves > 0 && saved > 0 && after == rounds)
-    why = fmt::format(", but equal blocks take {:.0f} rounds as now and save nothing", rounds);
-  else if (waves > 0 && saved > 1 - ratio + 0.005)
-    why = fmt::format(" ({} of blocks instead of {:.0f})", counted(std::llround(after), "round"), rounds);
+    return fmt::format(
+        "Time: equal blocks take {:.0f} rounds as now, and save none with {}; uneven ones take at most "
+        "{:.0f} % less, "
+        "if warps wait for latency.",
+        rounds, percent_text(reached_pct(advice)), 100 * saved);
+  const std::string why =
+      waves > 0 && saved > 1 - ratio + 0.005
+          ? fmt::format(" ({} of blocks instead of {:.0f})", counted(std::llround(after), "round"), rounds)
+          : "";
   return fmt::format(
       "Time: {} takes at most {:.0f} % less{}, if warps wait for latency; none is saved where "
       "memory, issue slots or a pipe are saturated, or registers are spilled.",

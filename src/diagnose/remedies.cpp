@@ -174,16 +174,16 @@ std::optional<Saving> saving_of(const std::vector<Change>& changes, const Findin
   return saving;
 }
 
-/// @param other_grid  what another grid alone saves
-std::string saving_text(const Saving& saving, const std::optional<Advice>& other_grid) {
+/// @param grid_alone  what another grid alone saves; null once it was told
+std::string saving_text(const Saving& saving, const Advice*& grid_alone) {
   if (!saving.is_simulated) return fmt::format("at most {:.0f} % with {}", 100 * saving.share, saving.with);
   if (saving.share < kLeastShare) return "nothing with " + saving.with;
-  const bool is_part = saving.has_other_grid && other_grid && other_grid->time_saved_pct >= 100 * kLeastShare;
-  return fmt::format(
-      "{:.0f} % with {}{}", 100 * saving.share, saving.with,
-      is_part ? fmt::format(" ({:.0f} % by {} blocks of {} threads alone)", other_grid->time_saved_pct,
-                            grouped(other_grid->launch.grid_blocks), other_grid->launch.block_threads)
-              : "");
+  const Advice* const alone = saving.has_other_grid ? std::exchange(grid_alone, nullptr) : nullptr;
+  return fmt::format("{:.0f} % with {}{}", 100 * saving.share, saving.with,
+                     alone != nullptr && alone->time_saved_pct >= 100 * kLeastShare
+                         ? fmt::format(" ({:.0f} % by {} blocks of {} threads alone)", alone->time_saved_pct,
+                                       grouped(alone->launch.grid_blocks), alone->launch.block_threads)
+                         : "");
 }
 
 /// Where no remedy of a limit could be simulated.
@@ -215,6 +215,7 @@ Remedy remedy_of_limit(const Finding& limit, const PredictedLaunch& launch,
   if (most < kLeastShare && std::ranges::all_of(savings, &Saving::is_simulated))
     return {.sentences =
                 fmt::format("{} It is predicted to save no time{}.", limit.remedy, why_no_time(all, launch))};
+  const Advice* grid_alone = other_grid ? &*other_grid : nullptr;
   // A time or active cycles do not tell what warps wait for.
   const std::string_view condition = launch.asked.origin == WorkOrigin::inferred
                                          ? ", if warps wait for latency rather than for memory or issue slots"
@@ -224,7 +225,7 @@ Remedy remedy_of_limit(const Finding& limit, const PredictedLaunch& launch,
           ? fmt::format("It is predicted to save {:.0f} % of the time{}.", 100 * most, condition)
           : fmt::format(
                 "Predicted to save: {}{}.",
-                fmt::join(mapped(savings, [&](const Saving& each) { return saving_text(each, other_grid); }),
+                fmt::join(mapped(savings, [&](const Saving& each) { return saving_text(each, grid_alone); }),
                           ", "),
                 condition);
   return {.saved = most, .sentences = fmt::format("{} {}", limit.remedy, saved)};

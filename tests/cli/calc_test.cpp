@@ -358,7 +358,8 @@ TEST(Calc, TellsOfATimeWhichRoundsOfEqualBlocksAreSaved) {
   };
   EXPECT_THAT(
       said("888"),
-      HasSubstr("50 % takes at most 25 % less, but equal blocks take 2 rounds as now and save nothing"));
+      HasSubstr(
+          "equal blocks take 2 rounds as now, and save none with 50 %; uneven ones take at most 25 % less"));
   EXPECT_THAT(said("592"), HasSubstr("50 % takes at most 50 % less (1 round of blocks instead of 2)"));
 }
 
