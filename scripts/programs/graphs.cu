@@ -1,5 +1,6 @@
 // CUDA graphs that traces find hard. `graphs conditional N`: N launches of a graph with a `while` node that runs 64 rounds of three
-// kernels. `graphs recaptured N`: a graph of 16 kernels is captured, updated and launched N times. Prints a value of the result.
+// kernels. `graphs recaptured N`: a graph of 16 kernels is captured, updated and launched N times. `graphs child N`: a graph whose nodes
+// are two graphs of two kernels. Prints a value of the result.
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -64,6 +65,22 @@ void launch_conditional(float* values, int launches, cudaStream_t stream) {
   }
 }
 
+void launch_child(float* values, int launches, cudaStream_t stream) {
+  cudaGraph_t child = nullptr;
+  CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+  launch_both(values, 0.5f, stream);
+  CHECK(cudaStreamEndCapture(stream, &child));
+  cudaGraph_t graph = nullptr;
+  CHECK(cudaGraphCreate(&graph, 0));
+  cudaGraphNode_t first = nullptr;
+  cudaGraphNode_t second = nullptr;
+  CHECK(cudaGraphAddChildGraphNode(&first, graph, nullptr, 0, child));
+  CHECK(cudaGraphAddChildGraphNode(&second, graph, &first, 1, child));
+  cudaGraphExec_t executable = nullptr;
+  CHECK(cudaGraphInstantiate(&executable, graph, 0));
+  for (int launch = 0; launch < launches; ++launch) launch_and_wait_now_and_then(executable, launch, stream);
+}
+
 void launch_recaptured(float* values, int launches, cudaStream_t stream) {
   cudaGraphExec_t executable = nullptr;
   for (int launch = 0; launch < launches; ++launch) {
@@ -87,8 +104,12 @@ void launch_recaptured(float* values, int launches, cudaStream_t stream) {
 int main(int argc, char** argv) {
   const std::string_view form = argc == 3 ? argv[1] : "";
   const int launches = argc == 3 ? std::atoi(argv[2]) : 0;
-  if ((form != "conditional" && form != "recaptured") || launches < 1) {
-    std::fprintf(stderr, "usage: graphs conditional|recaptured LAUNCHES\n");
+  const auto launch = form == "conditional"  ? launch_conditional
+                      : form == "recaptured" ? launch_recaptured
+                      : form == "child"      ? launch_child
+                                             : nullptr;
+  if (launch == nullptr || launches < 1) {
+    std::fprintf(stderr, "usage: graphs conditional|recaptured|child LAUNCHES\n");
     return 64;
   }
   float* values = nullptr;
@@ -96,8 +117,7 @@ int main(int argc, char** argv) {
   CHECK(cudaMemset(values, 0, kValues * sizeof(float)));
   cudaStream_t stream = nullptr;
   CHECK(cudaStreamCreate(&stream));
-  form == "conditional" ? launch_conditional(values, launches, stream)
-                        : launch_recaptured(values, launches, stream);
+  launch(values, launches, stream);
   CHECK(cudaStreamSynchronize(stream));
   float first = 0;
   CHECK(cudaMemcpy(&first, values, sizeof(first), cudaMemcpyDeviceToHost));
