@@ -1,18 +1,11 @@
 // Questions that people ask about launches of which they know numbers alone.
-#include <algorithm>
-#include <map>
-#include <optional>
-#include <ranges>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "diagnose/diagnose.hpp"
-#include "diagnose/situation.hpp"
-#include "occupancy/limits.hpp"
+#include "by_numbers.hpp"
 
 namespace occbench {
 namespace {
@@ -20,35 +13,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-/// What somebody who stands before a profiler's page knows of a launch.
-LaunchFacts by_numbers(const char* capability, int sm_count, Launch launch, Usage usage,
-                       std::optional<double> achieved_pct = std::nullopt) {
-  const Limits& limits = limits_of(parse_compute_capability(capability));
-  LaunchFacts facts{.limits = &limits,
-                    .sm_count = sm_count,
-                    .launch = launch,
-                    .compiled = Compiled{.usage = usage, .code_architecture = {}},
-                    .theoretical_pct = theoretical_occupancy(limits, launch, usage).theoretical_pct};
-  facts.readings.counters.achieved_pct = achieved_pct;
-  return facts;
-}
-
-const Finding* find(const std::vector<Finding>& findings, Cause cause) {
-  const auto found = std::ranges::find(findings, cause, &Finding::cause);
-  return found == findings.end() ? nullptr : &*found;
-}
-
-/// @throws std::out_of_range where there is none
-Finding the(const std::vector<Finding>& findings, Cause cause) {
-  if (const Finding* const found = find(findings, cause)) return *found;
-  throw std::out_of_range(fmt::format("no finding of {}", to_string(cause)));
-}
-
-double value_of(const Finding& finding, std::string_view column) {
-  const auto found = std::ranges::find(finding.evidence, column, &Evidence::column);
-  return found == finding.evidence.end() ? -1 : found->value;
-}
 
 TEST(ByNumbers, ClustersLeavePlacesWhereTheyFillTheWaveThatGpcsHold) {
   const auto causes = [](std::int64_t grid, std::vector<int> gpcs) {
@@ -90,9 +54,9 @@ TEST(ByNumbers, PlacesInGpcsWithoutRoomForAClusterCostTheCounterWhatWasMeasured)
   EXPECT_NEAR(the(cause(1024, 0, 224, 16, 96.50), Cause::clusters).points, 100 - 96.50, 0.2);
   EXPECT_NEAR(the(cause(384, 102400, 2304, 12, 30.61), Cause::clusters).points, 37.5 - 30.61, 0.5);
   // Clusters of 6 leave no place empty on the SMs that have one.
-  EXPECT_EQ(find(cause(384, 71680, 1116, 6, 55.32), Cause::clusters), nullptr);
-  EXPECT_EQ(find(cause(384, 71680, 372, 6, 53), Cause::clusters), nullptr);
-  EXPECT_EQ(find(cause(384, 71680, 372, 6, 53), Cause::small_grid), nullptr) << "a full wave of clusters";
+  EXPECT_FALSE(find(cause(384, 71680, 1116, 6, 55.32), Cause::clusters));
+  EXPECT_FALSE(find(cause(384, 71680, 372, 6, 53), Cause::clusters));
+  EXPECT_FALSE(find(cause(384, 71680, 372, 6, 53), Cause::small_grid)) << "a full wave of clusters";
 }
 
 TEST(ByNumbers, ThreeQuartersOfAWaveFillThreeQuartersAndFifteenBlocksMoreCostNothing) {
@@ -147,19 +111,6 @@ TEST(ByNumbers, BlocksMoreCostNoTimeWhereTheyDoNotWaitForEachOtherAtAnAddress) {
   EXPECT_THAT(remedy_of(0, 0.6), on_condition);
 }
 
-TEST(ByNumbers, ActiveCyclesInWhichTheBlocksCannotBeGivenOutAreOfAnotherLaunch) {
-  LaunchFacts facts =
-      by_numbers("9.0", 132, {.block_threads = 64, .grid_blocks = 400'000}, {.registers_per_thread = 24}, 61);
-  // A GH100 gives out a block in 1.1 cycles or more.
-  facts.readings.counters.sm_cycles_active_avg = 200'000;
-  EXPECT_THAT(
-      the(diagnose(facts), Cause::another_launch).sentence,
-      AllOf(HasSubstr("giving 400,000 blocks out takes"), HasSubstr("so 200,000 active cycles belong")));
-  facts.readings.counters.sm_cycles_active_avg = 450'000;
-  EXPECT_THAT(diagnose(facts),
-              testing::Not(testing::Contains(testing::Field(&Finding::cause, Cause::another_launch))));
-}
-
 TEST(ByNumbers, BlocksMoreCostNoTimeOnConditionWhereNoUseWasCounted) {
   const LaunchFacts facts =
       by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 132}, {.registers_per_thread = 32}, 12.5);
@@ -188,111 +139,16 @@ TEST(ByNumbers, FewerBlocksThanSmsReadOneBlockAnSmAndNoMore) {
   EXPECT_THAT(findings[0].sentence, HasSubstr("12.5 % at most"));
   const Finding idle = the(findings, Cause::idle_sms);
   EXPECT_THAT(idle.sentence, HasSubstr("32 of 132 SMs get no block"));
-  EXPECT_EQ(find(findings, Cause::another_launch), nullptr);
+  EXPECT_FALSE(find(findings, Cause::another_launch));
 
   const auto more = diagnose(by_numbers("9.0", 132, launch, {.registers_per_thread = 32}, 31.0));
   const Finding another = the(more, Cause::another_launch);
   EXPECT_EQ(more.front().cause, Cause::another_launch);
   // No cause has points by a counter that is not this launch's.
   EXPECT_DOUBLE_EQ(another.points, 69);
-  EXPECT_EQ(find(more, Cause::small_grid), nullptr);
+  EXPECT_FALSE(find(more, Cause::small_grid));
   EXPECT_THAT(another.sentence, AllOf(HasSubstr("can reach 12.5 %"), HasSubstr("an achieved 31 %"),
                                       HasSubstr("another launch")));
-}
-
-TEST(ByNumbers, ACounterBelongsToAnotherLaunchFromAPointAboveReachOn) {
-  // One block of 8 warps per SM: 12.5 %.
-  const Launch launch{.block_threads = 256, .grid_blocks = 100};
-  const auto is_another = [&](double achieved_pct) {
-    const auto findings =
-        diagnose(by_numbers("9.0", 132, launch, {.registers_per_thread = 32}, achieved_pct));
-    return find(findings, Cause::another_launch) != nullptr;
-  };
-  EXPECT_FALSE(is_another(13.49));
-  EXPECT_TRUE(is_another(13.51));
-}
-
-/// Of 256 threads on an SM that holds 48 warps, 6 blocks.
-TEST(ByNumbers, ResidentBlocksThatCannotFillWhatWasAchievedAreOfAnotherLaunch) {
-  LaunchFacts facts =
-      by_numbers("8.9", 128, {.block_threads = 256, .grid_blocks = 9216}, {.registers_per_thread = 32}, 99);
-  const auto said_of = [&](double resident_blocks) {
-    facts.readings.counters.resident_blocks = resident_blocks;
-    return diagnose(facts);
-  };
-  const auto half = said_of(3);
-  ASSERT_EQ(half.size(), 1U);
-  EXPECT_EQ(half[0].cause, Cause::another_launch);
-  EXPECT_THAT(half[0].sentence, HasSubstr("3 resident blocks fill 50 % at most, so an achieved 99 %"));
-  EXPECT_FALSE(half[0].time);
-  // Recorded counters of short blocks differ by 1.8 points.
-  EXPECT_NE(find(said_of(6 * 0.969), Cause::another_launch), nullptr);
-  EXPECT_EQ(find(said_of(6 * 0.971), Cause::another_launch), nullptr);
-}
-
-TEST(ByNumbers, MoreResidentBlocksThanAnSmGetsOfTheGridAreOfAnotherLaunch) {
-  LaunchFacts facts =
-      by_numbers("9.0", 132, {.block_threads = 128, .grid_blocks = 300}, {.registers_per_thread = 24}, 14);
-  facts.readings.counters.resident_blocks = 3;
-  EXPECT_EQ(find(diagnose(facts), Cause::another_launch), nullptr);
-  facts.readings.counters.resident_blocks = 6;
-  EXPECT_THAT(the(diagnose(facts), Cause::another_launch).sentence,
-              HasSubstr("gets 3 blocks of the grid at most, so 6 resident blocks"));
-}
-
-TEST(ByNumbers, BlocksWhoseWarpsHaveEndedStillTakeTheirSharedMemory) {
-  // 50 KB + 1 KB of 228: four blocks, of 8 by registers.
-  LaunchFacts facts =
-      by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 5280, .dynamic_shared_bytes = 50 * 1024},
-                 {.registers_per_thread = 32}, 40);
-  facts.readings.counters.resident_blocks = 4.02;
-  EXPECT_EQ(find(diagnose(facts), Cause::another_launch), nullptr);
-  facts.readings.counters.resident_blocks = 5.2;
-  EXPECT_THAT(
-      the(diagnose(facts), Cause::another_launch).sentence,
-      HasSubstr("an SM can hold 4 blocks at once, however soon their warps end, so 5.2 resident blocks"));
-  EXPECT_EQ(find(diagnose(facts), Cause::uneven_warps), nullptr);
-  // With 64 registers four fit, too, and each warp gives its own back.
-  facts.launch->dynamic_shared_bytes = 0;
-  facts.compiled->usage.registers_per_thread = 64;
-  EXPECT_EQ(find(diagnose(facts), Cause::another_launch), nullptr);
-}
-
-TEST(ByNumbers, MoreActiveCyclesThanTheTimeHasRoomForAreOfAnotherLaunch) {
-  LaunchFacts facts =
-      by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 2112}, {.registers_per_thread = 32}, 90);
-  facts.most_cycles_active = 100'000;
-  facts.readings.counters.sm_cycles_active_avg = 199'000;
-  EXPECT_EQ(find(diagnose(facts), Cause::another_launch), nullptr);
-  facts.readings.counters.sm_cycles_active_avg = 201'000;
-  EXPECT_THAT(the(diagnose(facts), Cause::another_launch).sentence,
-              HasSubstr("room for 100,000 cycles at the highest clock, so 201,000 active cycles"));
-  // The clock of that very time leaves less room for doubt.
-  facts.clock_is_given = true;
-  facts.readings.counters.sm_cycles_active_avg = 109'000;
-  EXPECT_EQ(find(diagnose(facts), Cause::another_launch), nullptr);
-  facts.readings.counters.sm_cycles_active_avg = 111'000;
-  EXPECT_THAT(the(diagnose(facts), Cause::another_launch).sentence,
-              HasSubstr("room for 100,000 cycles at the clock that was given"));
-}
-
-TEST(ByNumbers, BesideAnotherLaunchNothingIsByItsReadingsAndNoTimeIsKnown) {
-  LaunchFacts facts = by_numbers("9.0", 132, {.block_threads = 512, .grid_blocks = 132 * 12},
-                                 {.registers_per_thread = 33}, 90);
-  facts.readings.achieved_elapsed_pct = 60;
-  facts.readings.counters.barrier_stall_warps = 33;
-  facts.times.time_us = 400;
-  const auto findings = diagnose(facts);
-  ASSERT_EQ(findings.size(), 2U) << "neither idle SMs nor barriers";
-  EXPECT_EQ(findings.front().cause, Cause::another_launch);
-  EXPECT_DOUBLE_EQ(findings.front().points, 0) << "the counter reads more than theory";
-  for (const Finding& finding : findings) {
-    EXPECT_NE(finding.confidence, Confidence::measured) << to_string(finding.cause);
-    if (finding.time) {
-      EXPECT_EQ(finding.time->sentence, "Not known: the readings are another launch's.");
-    }
-  }
-  EXPECT_DOUBLE_EQ(the(findings, Cause::register_limit).points, 25) << "between 100 % and theory";
 }
 
 TEST(ByNumbers, GivingBlocksOutCostsNoMoreThanPlacesThatAreEmpty) {
@@ -339,7 +195,7 @@ TEST(ByNumbers, SmsAreIdleFromAPointBetweenActiveAndElapsedCyclesOn) {
                                    {.registers_per_thread = 32}, 95.0);
     facts.readings.achieved_elapsed_pct = elapsed_pct;
     const auto findings = diagnose(facts);
-    return find(findings, Cause::idle_sms) != nullptr;
+    return find(findings, Cause::idle_sms).has_value();
   };
   EXPECT_FALSE(has_idle_sms(94.01));
   EXPECT_TRUE(has_idle_sms(93.99));
@@ -353,7 +209,7 @@ TEST(ByNumbers, APredictionDiffersFromAPointOutsideItsIntervalOnEitherSide) {
     facts.prediction->predicted_pct = 85;
     facts.prediction->interval = {80, 90};
     const auto findings = diagnose(facts);
-    return find(findings, Cause::prediction_differs) != nullptr;
+    return find(findings, Cause::prediction_differs).has_value();
   };
   EXPECT_TRUE(differs(78.99));
   EXPECT_FALSE(differs(79.01));
@@ -396,7 +252,7 @@ TEST(ByNumbers, FourAndALargeFractionOfAWaveLoseThreePointsAndTheRestIsSomething
   // Resident blocks settle it: all four are there, so warps of them are not.
   facts.readings.counters.resident_blocks = 3.9;
   const auto settled = diagnose(facts);
-  EXPECT_EQ(find(settled, Cause::unexplained), nullptr);
+  EXPECT_FALSE(find(settled, Cause::unexplained));
   const Finding warps = the(settled, Cause::uneven_warps);
   EXPECT_NEAR(warps.points, 100 * 3.9 / 8 - 31, 0.1);
   EXPECT_EQ(warps.confidence, Confidence::measured);
@@ -418,81 +274,15 @@ TEST(ByNumbers, TheLimitOfTheoryTakesNothingOfWhatIsLostBelowIt) {
   EXPECT_NEAR(the(findings, Cause::unexplained).points, 1, 1e-9);
 }
 
-TEST(ByNumbers, CountersThatNoLaunchHasTogetherAreOfSeveral) {
-  const auto said = [](auto&& change) {
-    LaunchFacts facts = by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 10560},
-                                   {.registers_per_thread = 32}, 70);
-    change(facts.readings.counters);
-    const auto findings = diagnose(facts);
-    const Finding* const found = find(findings, Cause::another_launch);
-    return found == nullptr ? std::string() : found->sentence;
-  };
-  EXPECT_THAT(said([](auto& of) { of.barrier_stall_warps = 40; }),
-              HasSubstr("of a scheduler's warps 40 wait at barriers, where 11.2 are active"));
-  EXPECT_THAT(said([](auto& of) { of.memory_stall_warps = 13; }), HasSubstr("13 wait for memory"));
-  EXPECT_THAT(said([](auto& of) { of.eligible_warps = 13; }), HasSubstr("13 are eligible"));
-  EXPECT_THAT(said([](auto& of) { of.barrier_stall_warps = of.memory_stall_warps = 6.5; }),
-              HasSubstr("6.5 wait at barriers, 6.5 wait for memory, where"));
-  for (const auto& [issue, eligible] : {std::pair(95.0, 0.1), std::pair(2.0, 9.0)})
-    EXPECT_THAT(
-        said([&](auto& of) {
-          of.issue_active_pct = issue;
-          of.eligible_warps = eligible;
-        }),
-        HasSubstr(fmt::format("issues in {} % of its cycles with {} eligible warps", issue, eligible)));
-  EXPECT_THAT(said([](auto& of) {
-                of.sm_cycles_active_avg = 100'000;
-                of.sm_cycles_active_max = 90'000;
-              }),
-              HasSubstr("the mean of active cycles is not between least and most"));
-  EXPECT_EQ(said([](auto& of) {
-              of.issue_active_pct = 40;
-              of.eligible_warps = 0.9;
-              of.memory_stall_warps = 9;
-              of.sm_cycles_active_avg = 100'000;
-              of.sm_cycles_active_max = 104'000;
-            }),
-            "");
-}
-
-TEST(ByNumbers, WarpsThatAreLeftOfTheirBlocksMayAllBeOneSchedulers) {
-  LaunchFacts facts = by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 10560},
-                                 {.registers_per_thread = 32}, 12.5);
-  facts.readings.counters.memory_stall_warps = 7;  // of the eight of an SM
-  EXPECT_EQ(find(diagnose(facts), Cause::another_launch), nullptr);
-  // Those of one block per SM that are all there are two on each scheduler.
-  facts.launch->grid_blocks = 132;
-  EXPECT_THAT(the(diagnose(facts), Cause::another_launch).sentence, HasSubstr("where 2 are active"));
-}
-
-TEST(ByNumbers, OccupancyAboveThatOfActiveCyclesOrBelowOneWarpIsOfAnotherLaunch) {
-  LaunchFacts facts =
-      by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 10560}, {.registers_per_thread = 32}, 60);
-  facts.readings.achieved_elapsed_pct = 60.9;
-  EXPECT_EQ(find(diagnose(facts), Cause::another_launch), nullptr);
-  facts.readings.achieved_elapsed_pct = 61.1;
-  EXPECT_THAT(the(diagnose(facts), Cause::another_launch).sentence,
-              HasSubstr("occupancy is 61.1 % over elapsed cycles, and 60 % over the fewer active ones"));
-  facts.readings = {};
-  for (const double achieved : {0.0, 0.6, 1.0}) {
-    facts.readings.counters.achieved_pct = achieved;
-    EXPECT_THAT(the(diagnose(facts), Cause::another_launch).sentence,
-                AllOf(HasSubstr("an SM with a warp reads 1.56 % at least"),
-                      HasSubstr("no percentage but a fraction")));
-  }
-  facts.readings.counters.achieved_pct = 1.5;  // rounded
-  EXPECT_EQ(find(diagnose(facts), Cause::another_launch), nullptr);
-}
-
 TEST(ByNumbers, LocalSectorsShowSpillsUnlessThereIsNoLocalMemory) {
   LaunchFacts facts =
       by_numbers("9.0", 132, {.block_threads = 384, .grid_blocks = 5000}, {.registers_per_thread = 40}, 48);
   facts.readings.counters.local_sectors = 9e6;
   facts.readings.counters.memory_stall_warps = 5;
   EXPECT_EQ(diagnose(facts).front().cause, Cause::spills);
-  EXPECT_EQ(find(diagnose(facts), Cause::memory_contention), nullptr);
+  EXPECT_FALSE(find(diagnose(facts), Cause::memory_contention));
   facts.compiled->usage.local_bytes_per_thread = 0;
-  EXPECT_EQ(find(diagnose(facts), Cause::spills), nullptr);
+  EXPECT_FALSE(find(diagnose(facts), Cause::spills));
 }
 
 TEST(ByNumbers, ContentionSaysWhereResidentBlocksShowTheLoss) {
@@ -549,10 +339,10 @@ TEST(ByNumbers, EqualBlocksThatAreMissingAreThoseOfTheLastWave) {
   EXPECT_EQ(the(diagnose(facts), Cause::uneven_blocks).confidence, Confidence::inferred);
   facts.work = Work::equal(200'000);
   const auto findings = diagnose(facts);
-  EXPECT_EQ(find(findings, Cause::uneven_blocks), nullptr);
+  EXPECT_FALSE(find(findings, Cause::uneven_blocks));
   EXPECT_NEAR(the(findings, Cause::tail).points, 3, 0.2);
   facts.work->issue_slots = 100'000;
-  EXPECT_NE(find(diagnose(facts), Cause::uneven_blocks), nullptr) << "blocks that contend may become uneven";
+  EXPECT_TRUE(find(diagnose(facts), Cause::uneven_blocks)) << "blocks that contend may become uneven";
 }
 
 TEST(ByNumbers, ThirtyOneRegistersFillAnSmAndThirtyThreeLoseAQuarterOfIt) {
@@ -604,273 +394,16 @@ TEST(ByNumbers, BlocksOf768ThreadsLeaveAQuarterOfAnSmAndALastWaveThatIsPartial) 
   EXPECT_THAT(findings[1].sentence, HasSubstr("216 of 296"));
 }
 
-// What is said of recorded launches beside the points: what the counter and the calculator leave out.
-std::optional<Finding> finding_of(const std::vector<Finding>& findings, Cause cause) {
-  const auto found = std::ranges::find(findings, cause, &Finding::cause);
-  return found == findings.end() ? std::nullopt : std::optional(*found);
-}
-
-/// Of the H200's recorded suite.
-std::vector<Finding> findings_of(const std::string& name) {
-  for (const CaseRecord& record : read_case_records(OCCBENCH_SOURCE_DIR "/results/nvidia-h200/full.csv")) {
-    if (full_name(record.identity) == name) return diagnose(facts_of(record));
-  }
-  ADD_FAILURE() << "no row is called " << name;
-  return {};
-}
-
-/// A grid of 1.25 waves, of blocks that take equally long: 87.7 % over active cycles, 62.5 % over elapsed ones.
-LaunchFacts with_tail() {
-  LaunchFacts facts =
-      by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 1320}, {.registers_per_thread = 32}, 87.7);
-  facts.readings.achieved_elapsed_pct = 62.5;
-  facts.readings.counters.issue_active_pct = 20;
-  facts.readings.counters.dram_busy_pct = 10;
-  facts.readings.counters.fp32_pipe_pct = 0;
-  facts.times.time_us = 800;
-  return facts;
-}
-
-TimeSaved saved_by(const LaunchFacts& facts, Cause cause) {
-  const auto findings = diagnose(facts);
-  const Finding* const finding = find(findings, cause);
-  return finding == nullptr || !finding->time ? TimeSaved{-1, ""} : *finding->time;
-}
-
-TEST(TimeSaved, OfAPartialWaveIsWhatWholeWavesOfTheSameWorkTakeLess) {
-  LaunchFacts facts = with_tail();
-  // 1.25 waves take as long as two.
-  EXPECT_NEAR(saved_by(facts, Cause::tail).share, 1 - 1.25 / 2, 0.001);
-  EXPECT_EQ(saved_by(facts, Cause::tail).sentence, "At most 0.3 of 0.8 ms per launch.");
-  facts.program.total_time_us = 80'000;
-  EXPECT_EQ(saved_by(facts, Cause::tail).sentence,
-            "At most 0.3 of 0.8 ms per launch, 30.0 of 80.0 ms in the run.");
-  // Half of the time no SM is active.
-  facts.readings.counters.sm_clock_mhz = 1000;
-  facts.readings.counters.sm_cycles_active_max = 400'000;
-  EXPECT_NEAR(saved_by(facts, Cause::tail).share, 0.5 * (1 - 1.25 / 2), 0.001);
-  // A caller that makes one launch of several spares the time around them as well.
-  facts.library = library_of("ampere_sgemm_128x64_tn");
-  ASSERT_NE(facts.library, nullptr);
-  EXPECT_NEAR(saved_by(facts, Cause::tail).share, 1 - 1.25 / 2, 0.001);
-}
-
-TEST(TimeSaved, OfAKernelThatWaitsForOtherGpusIsNotKnown) {
-  LaunchFacts facts =
-      by_numbers("8.0", 108, {.block_threads = 544, .grid_blocks = 16}, {.registers_per_thread = 96}, 26);
-  facts.library = library_of("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)");
-  ASSERT_NE(facts.library, nullptr);
-  EXPECT_EQ(saved_by(facts, Cause::idle_sms).share, 0);
-  EXPECT_THAT(saved_by(facts, Cause::idle_sms).sentence, HasSubstr("Not known: it waits for other GPUs"));
-}
-
-TEST(TimeSaved, OfSmsThatAPredictionLeavesIdleIsTold) {
-  LaunchFacts facts =
-      by_numbers("8.0", 108, {.block_threads = 1024, .grid_blocks = 300}, {.registers_per_thread = 40}, 0);
-  facts.readings.counters.achieved_pct.reset();
-  Prediction& prediction = facts.prediction.emplace();
-  prediction.theoretical_pct = 50;
-  prediction.predicted_pct = 50;
-  prediction.predicted_elapsed_pct = 46.3;
-  EXPECT_NEAR(saved_by(facts, Cause::idle_sms).share, 1 - 46.3 / 50, 0.001);
-  EXPECT_EQ(the(diagnose(facts), Cause::idle_sms).confidence, Confidence::simulated);
-}
-
-TEST(TimeSaved, OfAPartialWaveIsNoMoreWhereMoreIsLostToSomethingElse) {
-  LaunchFacts facts = with_tail();
-  for (const bool elapsed_is_known : {true, false}) {
-    for (const double part : {1.0, 0.7, 0.1}) {
-      facts.readings.counters.achieved_pct = 87.7 * part;
-      facts.readings.achieved_elapsed_pct = elapsed_is_known ? Real(62.5 * part) : Real();
-      EXPECT_NEAR(saved_by(facts, Cause::tail).share, 1 - 1.25 / 2, 0.001) << part;
-    }
-  }
-  // Half a wave of blocks that fill half of what they could.
-  facts =
-      by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 528}, {.registers_per_thread = 32}, 25);
-  EXPECT_NEAR(saved_by(facts, Cause::small_grid).share, 0.5, 0.001);
-}
-
-TEST(TimeSaved, OfSpillsIsNoneWhereBuildsOfMoreRegistersAreNoFaster) {
-  LaunchFacts facts = by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 132 * 16},
-                                 {.registers_per_thread = 128}, 24);
-  facts.compiled->usage.local_bytes_per_thread = 64;
-  facts.readings.counters.local_sectors = 1e9;
-  facts.times.time_us = 776;
-  facts.others.roomier =
-      OtherBuild{.build = "cap_255", .registers_per_thread = 155, .least_registers = 144, .time_us = 1277};
-  EXPECT_EQ(saved_by(facts, Cause::spills).sentence,
-            "None found: 1.28 instead of 0.776 ms per launch were measured with 155 registers (cap_255).");
-  EXPECT_EQ(saved_by(facts, Cause::spills).share, 0);
-  EXPECT_THAT(the(diagnose(facts), Cause::spills).remedy,
-              HasSubstr("no build of more registers that was measured is faster; the least of them has 144"));
-  facts.others.roomier->time_us = 760;
-  EXPECT_EQ(saved_by(facts, Cause::spills).sentence,
-            "0.76 instead of 0.776 ms per launch were measured with 155 registers (cap_255).");
-  EXPECT_THAT(the(diagnose(facts), Cause::spills).remedy, HasSubstr("Allow more than 128 registers"));
-}
-
-TEST(TimeSaved, IsBroughtByTheClaimOfItsCause) {
-  LaunchFacts facts = with_tail();
-  facts.compiled->usage.local_bytes_per_thread = 64;
-  facts.readings.counters.local_sectors = 1e9;
-  const Situation situation = situation_of(facts).value();
-  EXPECT_EQ(spills(situation)->time->sentence, "Not known: compare with a build of more registers.");
-  const Claim last_wave = tail(situation).value();
-  EXPECT_NEAR(last_wave.time_ratio(last_wave, situation), 1.25 / 2, 0.001);
-  EXPECT_FALSE(Claim().time_ratio) << "of what no cause explains occupancy tells no time";
-}
-
-TEST(TimeSaved, EndsWhereTheBusiestResourceWouldBeSaturated) {
-  LaunchFacts facts = with_tail();
-  facts.readings.counters.dram_busy_pct = 75;
-  EXPECT_NEAR(saved_by(facts, Cause::tail).share, 0.25, 0.001);
-  facts.readings.counters.dram_busy_pct = 93;
-  EXPECT_EQ(saved_by(facts, Cause::tail).sentence,
-            "At most 0.056 of 0.8 ms per launch, since dram_busy_pct is 93 %.");
-  facts.readings.counters.dram_busy_pct = 99.5;
-  EXPECT_EQ(saved_by(facts, Cause::tail).share, 0);
-  EXPECT_EQ(saved_by(facts, Cause::tail).sentence, "None expected: dram_busy_pct is 100 %.");
-  // Issue slots are counted while SMs are active, which they are for 62.5 / 87.7 of the time.
-  facts.readings.counters.dram_busy_pct.reset();
-  facts.readings.counters.issue_active_pct = 100;
-  EXPECT_NEAR(saved_by(facts, Cause::tail).share, 1 - 62.5 / 87.7, 0.001);
-  EXPECT_THAT(saved_by(facts, Cause::tail).sentence,
-              HasSubstr("; not if device memory is saturated, which was not read"));
-  // As much where a pipe that was not read keeps its warps waiting while they are eligible.
-  facts.readings.counters.issue_active_pct = 40;
-  facts.readings.counters.eligible_warps = 5;
-  EXPECT_NEAR(saved_by(facts, Cause::tail).share, 1 - 62.5 / 87.7, 0.001);
-  facts.readings.achieved_elapsed_pct = 87.7;
-  EXPECT_EQ(saved_by(facts, Cause::tail).sentence, "None expected: eligible_warps is 5.");
-}
-
-TEST(TimeSaved, OfContentionIsByOccupancyAlone) {
-  LaunchFacts facts =
-      by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 1056}, {.registers_per_thread = 32}, 80);
-  facts.readings.counters.dram_busy_pct = 93;
-  EXPECT_THAT(saved_by(facts, Cause::memory_contention).sentence,
-              AllOf(testing::StartsWith("At most 7 % of it, since dram_busy_pct is 93 %"),
-                    HasSubstr("less work for what is contended for can save more")));
-}
-
-TEST(TimeSaved, IsNoneWhereOtherKernelsRunBesideIt) {
-  LaunchFacts facts = with_tail();
-  facts.program.streams = "7";
-  EXPECT_GT(saved_by(facts, Cause::tail).share, 0);
-  facts.program.streams = "7+13";
-  EXPECT_EQ(saved_by(facts, Cause::tail).share, 0);
-  EXPECT_THAT(saved_by(facts, Cause::tail).sentence,
-              HasSubstr("None expected: launches run in several streams"));
-}
-
-TEST(TimeSaved, OfALimitIsByTheHighestOccupancyOfOneStep) {
-  LaunchFacts facts = by_numbers("9.0", 132, {.block_threads = 512, .grid_blocks = 132 * 12},
-                                 {.registers_per_thread = 33}, 75);
-  facts.times.time_us = 400;
-  EXPECT_EQ(
-      saved_by(facts, Cause::register_limit).sentence,
-      "At most 0.1 of 0.4 ms per launch, if warps wait for latency rather than for memory or issue slots.");
-  facts.compiled->usage.local_bytes_per_thread = 64;
-  facts.readings.counters.local_sectors = 1e9;
-  EXPECT_THAT(saved_by(facts, Cause::register_limit).sentence,
-              HasSubstr("None expected: registers are spilled"));
-  // More registers can make warps faster: what that saves is not told by occupancy.
-  facts.readings.counters.achieved_pct = 60;
-  EXPECT_EQ(saved_by(facts, Cause::spills).sentence, "Not known: compare with a build of more registers.");
-}
-
-TEST(TimeSaved, OfALimitIsNoneWhereTheGridFillsNoPlaces) {
-  const LaunchFacts facts =
-      by_numbers("9.0", 132, {.block_threads = 128, .grid_blocks = 90}, {.registers_per_thread = 64}, 6);
-  EXPECT_EQ(saved_by(facts, Cause::register_limit).share, 0);
-  EXPECT_THAT(saved_by(facts, Cause::register_limit).sentence,
-              HasSubstr("the grid does not fill the places"));
-}
-
-TEST(TimeSaved, OfIdleSmsIsNoneWhereWarpsWaitForAnAddress) {
-  const auto findings = findings_of("atomic_operations/atomic_operations/add/addresses=one/operation=add");
-  const auto atomics = finding_of(findings, Cause::atomics);
-  ASSERT_TRUE(atomics && atomics->time);
-  // Sums in a block take 1/198 of the time, which no occupancy tells.
-  EXPECT_THAT(atomics->time->sentence, HasSubstr("Not known: compare with sums in a block first"));
-  const auto idle = finding_of(findings, Cause::idle_sms);
-  ASSERT_TRUE(idle && idle->time);
-  EXPECT_EQ(idle->time->share, 0);
-  EXPECT_THAT(idle->time->sentence, HasSubstr("wait for an address"));
-}
-
 TEST(ByNumbers, ALastWaveIsNamedWhereTheCounterShowsNoLossSinceItLeavesIdleSmsOut) {
   // 1.25 waves.
   LaunchFacts facts =
       by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 1320}, {.registers_per_thread = 32}, 99.8);
-  const auto idle = finding_of(diagnose(facts), Cause::idle_sms);
+  const auto idle = find(diagnose(facts), Cause::idle_sms);
   ASSERT_TRUE(idle && idle->time);
   EXPECT_THAT(idle->sentence, AllOf(HasSubstr("If blocks are equal"), HasSubstr("38 points over elapsed")));
   EXPECT_NEAR(idle->time->share, 1 - 1.25 / 2, 0.001);
   facts.readings.achieved_elapsed_pct = 99.7;
-  EXPECT_FALSE(finding_of(diagnose(facts), Cause::idle_sms));
-}
-
-TEST(RecordedRow, OfBusyMemoryGainsNoMoreByMoreWarpsThanIsSaid) {
-  std::map<std::string, std::vector<CaseRecord>> by_variant;
-  for (CaseRecord& record : read_case_records(OCCBENCH_SOURCE_DIR "/results/nvidia-h200/full.csv")) {
-    if (record.identity.experiment == "latency_hiding" && record.readings.counters.sm_cycles_active_avg)
-      by_variant[record.identity.variant].push_back(std::move(record));
-  }
-  // Useful work in an active cycle, of which uses are shares.
-  const auto rate = [](const CaseRecord& of) {
-    return *of.times.throughput * *of.times.time_us / *of.readings.counters.sm_cycles_active_avg;
-  };
-  int rows = 0;
-  for (const auto& [variant, records] : by_variant) {
-    const double fastest = std::ranges::max(records | std::views::transform(rate));
-    for (const CaseRecord& each : records) {
-      const auto finding = finding_of(diagnose(facts_of(each)), Cause::low_occupancy_suffices);
-      if (!finding) continue;
-      ++rows;
-      // What it says is left is 100 % less this use.
-      EXPECT_LT(1 - rate(each) / fastest, 1.01 - finding->evidence.front().value / 100) << variant;
-    }
-  }
-  EXPECT_GT(rows, 10);
-}
-
-TEST(RecordedRow, OccupancyMayHelpUntilMemoryIsFull) {
-  const auto finding = finding_of(findings_of("latency_hiding/reads/bytes_8_in_flight_8/bytes=8/in_flight=8/"
-                                              "blocks_per_sm=3"),
-                                  Cause::low_occupancy_suffices);
-  ASSERT_TRUE(finding);
-  EXPECT_THAT(finding->sentence, HasSubstr("More warps can save 19 % of the time at most"));
-}
-
-TEST(AKernelOfALibrary, IsGivenNoAdviceThatOnlyItsAuthorCanFollow) {
-  LaunchFacts facts =
-      by_numbers("9.0", 132, {.block_threads = 512, .grid_blocks = 64}, {.registers_per_thread = 48}, 24.5);
-  facts.library = library_of("void cudnn::bn_fw_tr_1C11_kernel_NCHW<float>(cudnnTensorStruct)");
-  ASSERT_NE(facts.library, nullptr);
-  const auto findings = diagnose(facts);
-  ASSERT_GE(findings.size(), 3U);
-  for (const Finding& finding : findings) {
-    if (finding.cause == Cause::unexplained) continue;
-    EXPECT_THAT(finding.remedy, testing::StartsWith("This kernel belongs to cuDNN: its caller can "));
-    EXPECT_FALSE(finding.advice);
-  }
-  EXPECT_THAT(saved_by(facts, Cause::register_limit).sentence, HasSubstr("None expected: the library chose"));
-  // Its points are those of anybody's kernel.
-  const double points = find(findings, Cause::small_grid)->points;
-  facts.library = nullptr;
-  const auto own = diagnose(facts);
-  EXPECT_EQ(find(own, Cause::small_grid)->points, points);
-  EXPECT_THAT(find(own, Cause::register_limit)->remedy, HasSubstr("__maxnreg__"));
-}
-
-TEST(AKernelOfALibrary, ThatIsLaunchedOnlyToTuneCanBeSpared) {
-  LaunchFacts facts =
-      by_numbers("9.0", 132, {.block_threads = 1, .grid_blocks = 1}, {.registers_per_thread = 16}, 1.56);
-  EXPECT_LT(saved_by(facts, Cause::small_grid).share, 1);
-  facts.library = library_of("stream_executor::gpu::(anonymous namespace)::DelayKernel(int)");
-  EXPECT_EQ(saved_by(facts, Cause::small_grid).share, 1) << "compiled code that is kept spares it";
+  EXPECT_FALSE(find(diagnose(facts), Cause::idle_sms));
 }
 
 TEST(ByNumbers, ShortBlocksAreACauseWhereTheTimeOfTheLaunchSaysSo) {
@@ -888,159 +421,6 @@ TEST(ByNumbers, ShortBlocksAreACauseWhereTheTimeOfTheLaunchSaysSo) {
       saved_by(facts, Cause::overhead).sentence,
       AllOf(HasSubstr("At most "), testing::EndsWith(" This is by occupancy alone: longer blocks also begin "
                                                      "and end less often.")));
-}
-
-TEST(TimeSaved, OfAKernelThatItsCallerCanSpareIsAllOfIt) {
-  LaunchFacts facts = with_tail();
-  facts.times.time_us = 44;
-  facts.library =
-      library_of("void cudnn::ops::nhwcToNchwKernel<float, float>(cudnn::ops::nhwc2nchw_params_t<float>)");
-  ASSERT_TRUE(facts.library);
-  EXPECT_EQ(saved_by(facts, Cause::tail).share, 1);
-  EXPECT_EQ(saved_by(facts, Cause::tail).sentence,
-            "At most 0.044 of 0.044 ms per launch: what its caller can do spares it.");
-}
-
-TEST(TimeSaved, OfAKernelThatUsesSharedMemorySaysThatItWasNotRead) {
-  const auto said = [](const std::string& name) {
-    const auto findings = findings_of(name);
-    return finding_of(findings, Cause::shared_memory_limit)->time->sentence;
-  };
-  // The same kernel with 8 blocks on an SM takes 1.3 % less.
-  EXPECT_THAT(
-      said("lower_occupancy_faster/results_per_thread/product_4/body=product/results=4/blocks_per_sm=6"),
-      testing::EndsWith("; not if shared memory is saturated, which was not read."));
-}
-
-TEST(RecordedRow, FewWarpsThatWaitForIdleMemoryAreToldOfMoreLoadsInFlight) {
-  const auto limit = [](const std::string& name) {
-    return finding_of(findings_of(name), Cause::shared_memory_limit)->remedy;
-  };
-  // 177 GB/s; 3,142 GB/s with 16 bytes and 8 loads in flight, at the same occupancy.
-  EXPECT_THAT(
-      limit("latency_hiding/reads/bytes_4_in_flight_1/bytes=4/in_flight=1/blocks_per_sm=1"),
-      HasSubstr("Warps wait for memory, and the device's is 3 % busy: more or wider loads in flight"));
-  EXPECT_THAT(limit("latency_hiding/reads/bytes_16_in_flight_8/bytes=16/in_flight=8/blocks_per_sm=4"),
-              testing::Not(HasSubstr("loads in flight")));
-}
-
-TEST(RecordedRow, OfAProgramWithANameOfCMayBeTritons) {
-  const std::string programs = OCCBENCH_SOURCE_DIR "/results/nvidia-h100-80gb-hbm3/programs/";
-  int limited = 0;
-  for (const CaseRecord& record : read_case_records(programs + "triton_kernels.csv")) {
-    for (const Finding& finding : diagnose(facts_of(record))) {
-      const bool is_tritons = record.identity.kernel == "product";
-      if (finding.cause == Cause::register_limit && is_tritons) ++limited;
-      const bool says_so = finding.remedy.find("If it is Triton's, num_warps") != finding.remedy.npos;
-      EXPECT_EQ(says_so, is_tritons && finding.advice) << record.identity.kernel << to_string(finding.cause);
-    }
-  }
-  EXPECT_GT(limited, 0);
-  for (const CaseRecord& record : read_case_records(programs + "sample.csv")) {
-    for (const Finding& finding : diagnose(facts_of(record)))
-      EXPECT_EQ(finding.remedy.find("Triton"), finding.remedy.npos) << record.identity.kernel;
-  }
-}
-
-TEST(RecordedRow, ABlockOfOneThreadIsCountedAsAWholeWarp) {
-  const auto lanes = finding_of(findings_of("partial_warps/spin/plain/block_threads=1"), Cause::idle_lanes);
-  ASSERT_TRUE(lanes);
-  EXPECT_DOUBLE_EQ(lanes->points, 0);
-  // 32 blocks of one thread, of 2,048 threads that an SM can hold: 1.56 %.
-  EXPECT_THAT(lanes->sentence, AllOf(HasSubstr("counts warps, not threads"), HasSubstr("31 of 32 lanes"),
-                                     HasSubstr("1.55 % of the threads")));
-  EXPECT_THAT(lanes->remedy, HasSubstr("multiple of 32"));
-}
-
-TEST(RecordedRow, WholeWarpsHaveNoIdleLanes) {
-  EXPECT_FALSE(finding_of(findings_of("partial_warps/spin/plain/block_threads=32"), Cause::idle_lanes));
-  EXPECT_FALSE(finding_of(findings_of("partial_warps/spin/plain/block_threads=64"), Cause::idle_lanes));
-  EXPECT_FALSE(finding_of(findings_of("partial_warps/spin/plain/block_threads=31"), Cause::idle_lanes));
-}
-
-TEST(RecordedRow, ThreadZeroAloneLosesTheWarpsThatHaveExited) {
-  // Whatever the one thread does: its warp may wait for memory, and the other seven have exited.
-  for (const std::string form : {"atomic", "plain", "relaxed"}) {
-    const auto findings = findings_of("data_race/data_race/" + form + "_block/form=" + form +
-                                      "/adders=block/sms=132/blocks=132");
-    const auto warps = finding_of(findings, Cause::uneven_warps);
-    ASSERT_TRUE(warps) << form;
-    EXPECT_THAT(warps->sentence, HasSubstr("warps have exited"));
-    EXPECT_FALSE(finding_of(findings, Cause::memory_contention)) << form;
-  }
-}
-
-TEST(RecordedRow, SharedMemoryThatNoBlockNeedsIsTakenFromL1) {
-  const auto unused = finding_of(findings_of("l1_carveout/l1_reuse/plain/kilobytes=64/carveout_pct=100"),
-                                 Cause::unused_shared_memory);
-  ASSERT_TRUE(unused);
-  // 228 KiB are kept, and the driver reserves 1 KiB for each of 8 blocks, which 8 KiB hold.
-  EXPECT_THAT(unused->sentence, AllOf(HasSubstr("100 %"), HasSubstr("233,472 B"), HasSubstr("8,192 B")));
-  EXPECT_THAT(unused->remedy, AllOf(HasSubstr("0 % as the carveout"), HasSubstr("225,280 B more")));
-}
-
-TEST(RecordedRow, ACarveoutThatBlocksNeedIsNotUnused) {
-  EXPECT_FALSE(finding_of(findings_of("l1_carveout/l1_reuse/plain/kilobytes=64/carveout_pct=0"),
-                          Cause::unused_shared_memory));
-  // A quarter limits the blocks.
-  EXPECT_FALSE(
-      finding_of(findings_of("shared_memory/shared_staging/dynamic/block_threads=256/dynamic_bytes=8192/"
-                             "carveout_pct=25"),
-                 Cause::unused_shared_memory));
-  // The driver chose: what it kept is not known.
-  EXPECT_FALSE(finding_of(findings_of("waves/spin/plain/waves=1.00"), Cause::unused_shared_memory));
-}
-
-TEST(RecordedRow, LowOccupancyDoesNoHarmWhereIssueSlotsAreSaturated) {
-  const auto enough =
-      finding_of(findings_of("latency_hiding/fma_chains/multiply_add_8/chains=8/blocks_per_sm=2"),
-                 Cause::low_occupancy_suffices);
-  ASSERT_TRUE(enough);
-  EXPECT_THAT(enough->sentence, AllOf(HasSubstr("does no harm"), HasSubstr("issue_active_pct is 100 %")));
-}
-
-TEST(RecordedRow, LowOccupancyIsNotExcusedByIssueSlotsOfSmsThatAreBusyForPartOfTheTime) {
-  // Occupancy is 31.8 % over active cycles and 23.9 % over elapsed cycles; spread evenly the same work takes 0.75 of
-  // the time.
-  const auto findings = findings_of(
-      "equal_work/fma_chains/multiply_add_4/problem=blocks_that_sms_do_not_share_evenly/remedy=none");
-  EXPECT_TRUE(finding_of(findings, Cause::idle_sms));
-  EXPECT_FALSE(finding_of(findings, Cause::low_occupancy_suffices));
-  EXPECT_THAT(the(findings, Cause::small_grid).remedy,
-              HasSubstr("narrower blocks, equally many on each SM: now some SMs have 2 and others 1"));
-}
-
-TEST(RecordedRow, WarpsThatWaitForMemoryThatIsNotBusyAreToldToHaveMoreLoadsInFlight) {
-  // Four loads in flight give twice the throughput at this occupancy.
-  const auto waits =
-      finding_of(findings_of("latency_hiding/reads/bytes_4_in_flight_1/bytes=4/in_flight=1/blocks_per_sm=8"),
-                 Cause::memory_contention);
-  ASSERT_TRUE(waits);
-  EXPECT_THAT(waits->remedy, HasSubstr("more loads in flight"));
-}
-
-TEST(TimeSaved, OfRegistersIsWhatABuildOfFewerWasMeasuredToSave) {
-  LaunchFacts facts = by_numbers("9.0", 132, {.block_threads = 128, .grid_blocks = 132 * 12},
-                                 {.registers_per_thread = 155}, 18);
-  facts.times.time_us = 835;
-  facts.others.faster =
-      OtherBuild{.build = "cap_128", .registers_per_thread = 128, .achieved_pct = 24, .time_us = 748};
-  EXPECT_EQ(saved_by(facts, Cause::register_limit).sentence,
-            "0.748 instead of 0.835 ms per launch were measured with cap_128.");
-  facts.others.faster->registers_per_thread = 168;
-  EXPECT_THAT(saved_by(facts, Cause::register_limit).sentence, testing::Not(HasSubstr("were measured")));
-}
-
-TEST(RecordedRow, WarpsThatWaitForIdleMemoryAreToldOfItsLatency) {
-  const auto waits = finding_of(
-      findings_of("data_race/data_race/relaxed_thread/form=relaxed/adders=thread/sms=132/blocks=1056"),
-      Cause::memory_contention);
-  ASSERT_TRUE(waits);
-  EXPECT_THAT(waits->sentence, HasSubstr("wait for memory, of which the device's is 0 % busy"));
-  EXPECT_THAT(waits->remedy,
-              AllOf(HasSubstr("one address"), HasSubstr("unless L2 is busy, which was not read")));
-  ASSERT_TRUE(waits->time);
-  EXPECT_THAT(waits->time->sentence, HasSubstr("not if L2 is saturated, which was not read"));
 }
 
 }  // namespace
