@@ -1,6 +1,10 @@
 #include "cli/gpu_option.hpp"
 
 #include <algorithm>
+#include <string>
+#include <vector>
+
+#include <fmt/ranges.h>
 
 #include "cli/command.hpp"
 #include "occupancy/limits.hpp"
@@ -64,13 +68,15 @@ void declare_launch_options(CLI::App& parser, LaunchOptions& options, const std:
 }
 
 void require_launch(const LaunchOptions& options) {
-  const auto require = [](bool good, std::string_view option, std::string_view what) {
-    if (!good) throw InputError("{}: give the {}, at least 1", option, what);
+  std::vector<std::string> missing;
+  const auto require = [&](bool good, std::string_view option, std::string_view what) {
+    if (!good) missing.push_back(fmt::format("{}: give the {}, at least 1", option, what));
   };
   require(options.launch.block_threads > 0, "--block-size", "threads per block");
   require(options.launch.grid_blocks > 0, "--grid", "blocks in the grid");
   require(options.usage.registers_per_thread > 0, "--registers",
           "registers per thread, as a profiler or -Xptxas -v shows them");
+  if (!missing.empty()) throw InputError("{}", fmt::join(missing, "; "));
 }
 
 const Gpu* named_gpu(const GpuOption& option) {

@@ -70,7 +70,7 @@ TEST(Predict, WhatMoreWarpsSaveHoldsForInferredWorkIfTheyWaitForLatency) {
 
 /// A warp of sixteen threads takes as long as one of thirty-two, of which half as many do the same.
 TEST(Predict, OtherBlockSizesDoTheSameThreads) {
-  const json answer = json::parse(printed(
+  const auto answer = nlohmann::json::parse(printed(
       "predict --gpu h200 --block-size 16 --registers 32 --grid 100000 --work equal:20000 --format json"));
   EXPECT_EQ(answer["advice"]["block_threads"], 32) << answer["advice"];
   EXPECT_NEAR(answer["advice"]["time_saved_pct"].get<double>(), 50, 2) << answer["advice"];
@@ -95,7 +95,7 @@ TEST(Predict, OfEqualDurationsHasTheIntervalOfEqualWork) {
   const std::string launch =
       "predict --gpu h200 --first-gpc 0 --block-size 256 --grid 1584 --registers 16 --format json ";
   const auto width = [&](const std::string& of) {
-    const json answer = json::parse(printed(launch + of));
+    const auto answer = nlohmann::json::parse(printed(launch + of));
     return answer["predicted_high_pct"].get<double>() - answer["predicted_low_pct"].get<double>();
   };
   const double equal = width("--work equal:400000");
@@ -441,6 +441,9 @@ TEST(Predict, WrongInputIsStatus64) {
   refuses("3", "--work equal:5 --per-warp", "--durations");
   refuses("3", "--durations no/such/file", "no/such/file");
   refuses("0", "--work equal:5", "--grid: give the blocks in the grid, at least 1");
+  EXPECT_THAT(run_command("predict --gpu h200 --block-size 256").err,
+              AllOf(HasSubstr("--grid: give"), HasSubstr("--registers: give")))
+      << "all that is missing";
   refuses("3", "--work equal:5 --dynamic-smem 300000", "300000");
   refuses("3", "--work equal:5 --cluster 2", "cluster_blocks = 2");
   refuses("3", "--work equal:5 --first-gpc 8", "first_gpc = 8 is out of range: 132 SMs have GPCs 0 to 7");
