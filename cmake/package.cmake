@@ -29,7 +29,7 @@ install(PROGRAMS ${links} TYPE BIN)
 # What the command injects into other programs.
 install(TARGETS occ_trace_library LIBRARY DESTINATION lib/occbench)
 # harness and what it links
-set(packaged harness measure entries gpu diagnose record predict simulate axes files occupancy)
+set(packaged harness measure binary orchestrate entries gpu diagnose record predict simulate axes files occupancy)
 foreach(module IN LISTS packaged ITEMS harness_main)
   set_target_properties(occ_${module} PROPERTIES EXPORT_NAME ${module})
   install(TARGETS occ_${module} EXPORT occbench ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/occbench

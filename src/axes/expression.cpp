@@ -178,8 +178,15 @@ class Evaluator {
     };
     while (at_ < text_.size() && is_part(text_[at_])) ++at_;
     const std::string_view name = text_.substr(begin, at_ - begin);
-    if ((name != "min" && name != "max") || !take("("))
-      return skipping_ ? ExpressionValue(0.0) : value_of_(name);
+    if ((name != "min" && name != "max") || !take("(")) {
+      if (skipping_) return 0.0;
+      try {
+        return value_of_(name);
+      } catch (const InputError& unknown) {
+        at_ = begin;
+        refuse(unknown.what());
+      }
+    }
     const ExpressionValue first = binary(0);
     require(",");
     const ExpressionValue second = binary(0);

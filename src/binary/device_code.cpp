@@ -191,8 +191,7 @@ void add_cubin(const Cubin& cubin, DeviceKernel& kernel) {
   const auto found = cubin.kernels.find(kernel.symbol);
   if (found == cubin.kernels.end()) return;
   kernel.usage.barriers = found->second.barriers;
-  kernel.max_block_threads = found->second.max_block_threads;
-  kernel.required_block_threads = found->second.required_block_threads;
+  static_cast<LaunchBounds&>(kernel) = found->second;
 }
 
 /// cuobjdump takes a function out of a cubin in the time in which it shows about 20 of a whole one.
@@ -345,6 +344,12 @@ class PlainName {
 
 }  // namespace
 
+std::string LaunchBounds::why_not(std::int64_t block_threads) const {
+  const bool can = required_block_threads > 0 ? block_threads == required_block_threads
+                                              : max_block_threads == 0 || block_threads <= max_block_threads;
+  return can ? "" : fmt::format("the launch bounds do not allow {} threads per block", block_threads);
+}
+
 std::vector<DeviceKernel> read_device_code(const fs::path& named, const CodeSelection& selection,
                                            std::ostream& remarks) {
   std::error_code missing;
@@ -388,9 +393,11 @@ namespace {
 
 constexpr unsigned kMachineCuda = 190;  // EM_CUDA
 
-// As cuobjdump -elf names them: EIATTR_MAX_THREADS, EIATTR_REQNTID, EIATTR_NUM_BARRIERS; EIFMT_SVAL.
+// As cuobjdump -elf names them: EIATTR_MAX_THREADS, EIATTR_REQNTID, EIATTR_KPARAM_INFO and _V2, EIATTR_NUM_BARRIERS; EIFMT_SVAL.
 constexpr unsigned kMaxThreads = 0x05;
 constexpr unsigned kRequiredThreads = 0x10;
+constexpr unsigned kParameter = 0x17;
+constexpr unsigned kLargeParameter = 0x45;
 constexpr unsigned kNumBarriers = 0x4c;
 constexpr unsigned kFormatSized = 4;
 
@@ -462,9 +469,21 @@ class CubinReader {
       if (code == kNumBarriers && format != kFormatSized) kernel.barriers = static_cast<int>(value & 0xff);
       if (code == kMaxThreads) kernel.max_block_threads = product_of(content);
       if (code == kRequiredThreads) kernel.required_block_threads = product_of(content);
+      if ((code == kParameter || code == kLargeParameter) && size == 12)
+        add_parameter(content, code, kernel.parameter_bytes);
       info.remove_prefix(4 + size);
     }
     return kernel;
+  }
+
+  /// Its index, its place, its offset, and its size, which has other bits below it.
+  static void add_parameter(std::string_view content, unsigned code, std::vector<std::uint32_t>& bytes) {
+    std::uint16_t place = 0;
+    std::uint32_t size = 0;
+    std::memcpy(&place, content.data() + 4, sizeof place);
+    std::memcpy(&size, content.data() + 8, sizeof size);
+    bytes.resize(std::max<std::size_t>(bytes.size(), place + 1U));
+    bytes[place] = code == kParameter ? size >> 18 : size;
   }
 
   /// Of the three dimensions of a block.

@@ -21,8 +21,17 @@ struct LocalAccesses {
   std::int64_t bytes = 0;
 };
 
+/// Which blocks a kernel can be launched with.
+struct LaunchBounds {
+  std::int64_t max_block_threads = 0;       ///< 0 where the source gives none
+  std::int64_t required_block_threads = 0;  ///< the only block size, 0 = any
+
+  /// A clause; empty where it can be launched.
+  std::string why_not(std::int64_t block_threads) const;
+};
+
 /// A kernel's machine code for one architecture.
-struct DeviceKernel {
+struct DeviceKernel : LaunchBounds {
   std::string symbol;        ///< as the linker knows it
   std::string architecture;  ///< "sm_90", "sm_90a"
   ComputeCapability compute_capability;
@@ -31,9 +40,7 @@ struct DeviceKernel {
   /// LDL and STL instructions: spills, and arrays that registers cannot hold. None where they were not counted,
   /// because too many cubins would have had to be disassembled, or there is no nvdisasm.
   std::optional<LocalAccesses> local = LocalAccesses();
-  std::int64_t max_block_threads = 0;       ///< launch bounds, 0 where the source gives none
-  std::int64_t required_block_threads = 0;  ///< the only block size that it can be launched with, 0 = any
-  std::string toolkit;                      ///< version of the assembler, "13.0.88"; empty if not known
+  std::string toolkit;  ///< version of the assembler, "13.0.88"; empty if not known
 };
 
 /// nvdisasm takes seconds for a cubin of half a megabyte, and libraries have thousands.
@@ -61,10 +68,9 @@ std::vector<DeviceKernel> read_device_code(const std::filesystem::path& file, co
                                            std::ostream& remarks);
 
 /// What a cubin says of a kernel beyond its registers and memory.
-struct CubinKernel {
-  int barriers = 0;                         ///< named barriers per block
-  std::int64_t max_block_threads = 0;       ///< launch bounds, 0 where the source gives none
-  std::int64_t required_block_threads = 0;  ///< the only block size that it can be launched with, 0 = any
+struct CubinKernel : LaunchBounds {
+  int barriers = 0;                              ///< named barriers per block
+  std::vector<std::uint32_t> parameter_bytes{};  ///< of each parameter
 };
 
 /// A GPU's machine code as an ELF file.

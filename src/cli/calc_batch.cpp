@@ -231,11 +231,6 @@ bool has_launch_bounds(const DeviceKernel& kernel) {
   return kernel.max_block_threads > 0 || kernel.required_block_threads > 0;
 }
 
-bool is_within_launch_bounds(const DeviceKernel& kernel, int block_threads) {
-  if (kernel.required_block_threads > 0) return block_threads == kernel.required_block_threads;
-  return kernel.max_block_threads == 0 || block_threads <= kernel.max_block_threads;
-}
-
 /// Then no answer names a block size that the kernel cannot be launched with.
 void narrow_to_launch_bounds(Limits& limits, const DeviceKernel& kernel) {
   const auto required = static_cast<int>(kernel.required_block_threads);
@@ -248,7 +243,7 @@ void narrow_to_launch_bounds(Limits& limits, const DeviceKernel& kernel) {
 Question question_at(const DeviceKernel& kernel, const BinaryQuestion& asked, int block_threads) {
   Question question{limits_for(kernel, asked), {asked.launch, kernel.usage}, std::nullopt, {}};
   question.configuration.launch.block_threads = block_threads;
-  if (is_within_launch_bounds(kernel, block_threads)) narrow_to_launch_bounds(question.limits, kernel);
+  if (kernel.why_not(block_threads).empty()) narrow_to_launch_bounds(question.limits, kernel);
   return question;
 }
 
@@ -267,11 +262,10 @@ Json row_of(const DeviceKernel& kernel, const Question& question, const std::str
   row["local_bytes_per_thread"] = kernel.usage.local_bytes_per_thread.value_or(0);
   row["spill_bytes"] = kernel.local ? Json(kernel.local->bytes) : Json();
   row.update(answered_json(question));
-  const int block_threads = question.configuration.launch.block_threads;
-  if (!is_within_launch_bounds(kernel, block_threads)) {
+  if (const std::string why = kernel.why_not(question.configuration.launch.block_threads); !why.empty()) {
     for (const char* none : {"blocks_per_sm", "theoretical_pct", "warps_per_sm", "threads_per_sm"})
       row[none] = 0;
-    row["cannot_launch"] = fmt::format("the launch bounds do not allow {} threads per block", block_threads);
+    row["cannot_launch"] = why;
   }
   row["symbol"] = kernel.symbol;
   row["stack_bytes_per_thread"] = kernel.stack_bytes;
@@ -321,8 +315,8 @@ std::vector<Json> rows_of(std::span<const DeviceKernel> kernels, const BinaryQue
 
 std::string cell(const DeviceKernel& kernel, const BinaryQuestion& asked, int block_threads) {
   const Question question = question_at(kernel, asked, block_threads);
-  const bool possible = block_threads <= question.limits.max_threads_per_block &&
-                        is_within_launch_bounds(kernel, block_threads);
+  const bool possible =
+      block_threads <= question.limits.max_threads_per_block && kernel.why_not(block_threads).empty();
   if (!possible) return "-";
   return fmt::format("{:.3g}",
                      theoretical_occupancy(question.limits, question.configuration).theoretical_pct);
@@ -409,8 +403,8 @@ std::string answer_batch(const std::string& file, const GpuOption& gpu, AnswerFo
 std::string answer_binary(std::span<const DeviceKernel> kernels, const BinaryQuestion& question,
                           AnswerFormat format) {
   if (format == AnswerFormat::table) {
-    const bool is_one = kernels.size() == 1 && question.block_threads &&
-                        is_within_launch_bounds(kernels[0], *question.block_threads);
+    const bool is_one =
+        kernels.size() == 1 && question.block_threads && kernels[0].why_not(*question.block_threads).empty();
     return as_table(kernels, question) +
            (is_one ? "\n" + calc_report(question_at(kernels[0], question, *question.block_threads)) : "");
   }

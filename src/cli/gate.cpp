@@ -4,6 +4,7 @@
 #include <set>
 
 #include <fmt/ostream.h>
+#include <fmt/ranges.h>
 
 #include "cli/command.hpp"
 #include "cli/device_list.hpp"
@@ -148,12 +149,16 @@ Comparison compare(const GateOptions& options, const Tolerances& tolerances, Con
   return compare_pairs(mapped(runs.a, read_run), mapped(runs.b, read_run), tolerances);
 }
 
-/// A name that is misspelt would leave an experiment to the usual tolerances.
+/// A name that is misspelt would leave an experiment to the usual tolerances. It is not refused: one file serves many runs.
 void say_unused(const Tolerances& tolerances, const Comparison& comparison, Console& console) {
+  std::vector<std::string> compared = mapped(comparison.cases, &ComparedCase::experiment);
+  std::ranges::sort(compared);
+  compared.erase(std::ranges::unique(compared).begin(), compared.end());
   for (const std::string& experiment : tolerances.experiments()) {
-    if (std::ranges::find(comparison.cases, experiment, &ComparedCase::experiment) == comparison.cases.end())
-      fmt::print(console.err, "the tolerances of '{}' concern no case: no such experiment was compared\n",
-                 experiment);
+    if (!compared.empty() && std::ranges::find(compared, experiment) == compared.end())
+      fmt::print(console.err,
+                 "the tolerances of '{}' were not used: no case is of that experiment; the nearest are {}\n",
+                 experiment, fmt::join(nearest_names(experiment, compared, 3), ", "));
   }
 }
 

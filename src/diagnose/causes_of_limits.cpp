@@ -96,9 +96,7 @@ std::optional<Claim> limit_claim(
   return claim;
 }
 
-/// A counter's value this much above what a launch can reach is another launch's.
-constexpr double kBeyondReach = 1;
-/// Likewise above what its resident blocks fill: of short blocks, both were recorded up to 1.8 points apart.
+/// As kBeyondReach, above what its resident blocks fill: of short blocks, both were recorded up to 1.8 points apart.
 constexpr double kBeyondFilled = 2;
 /// Active cycles over those of the time at the clock that was given, or else at the highest, that are another launch's: a board
 /// may exceed the highest, and a profiler that flushes caches may have counted a longer launch than was timed.

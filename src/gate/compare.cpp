@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "gate/judge.hpp"
 #include "occupancy/input_error.hpp"
@@ -270,6 +270,15 @@ FilePairs file_pairs(const fs::path& baseline, const fs::path& candidate, std::v
   if (!one_file) {
     for (const std::string& message : of_folders(before.folders, now.folders))
       doubt(Grade::no_verdict, message);
+    std::set<std::string> others;  // in neither folder a file of rows
+    for (const std::vector<fs::path>* each : {&before.others, &now.others}) {
+      for (const fs::path& file : *each) {
+        if (!of_name(before.files, file) && !of_name(now.files, file))
+          others.insert(file.filename().string());
+      }
+    }
+    if (!others.empty())
+      doubt(Grade::note, fmt::format("not compared, because not of rows: {}", fmt::join(others, ", ")));
   }
   if (pairs.empty()) {
     doubt(Grade::no_verdict, fmt::format("nothing was compared: {} and {} share no file of rows",
@@ -290,6 +299,22 @@ bool is_one_recording(const RecordedRun& baseline, const RecordedRun& candidate)
   const auto is_recorded = [](const RecordedCase& recorded) { return !recorded.row.recorded_at.empty(); };
   return std::ranges::any_of(baseline.cases, is_recorded) &&
          std::ranges::equal(baseline.cases, candidate.cases, {}, &RecordedCase::row, &RecordedCase::row);
+}
+
+/// A sentence where each run is of one GPU, and of two of one model; else empty.
+std::string another_gpu(const RecordedRun& baseline, const RecordedRun& candidate) {
+  const auto gpus_of = [](const RecordedRun& run) {
+    std::set<std::pair<std::string, std::string>> gpus;
+    for (const RecordedCase& recorded : run.cases) gpus.emplace(recorded.row.gpu, recorded.row.gpu_uuid);
+    return gpus;
+  };
+  const auto before = gpus_of(baseline);
+  const auto now = gpus_of(candidate);
+  if (before.size() != 1 || now.size() != 1) return "";
+  const auto& [model, uuid] = *before.begin();
+  const auto& [other_model, other] = *now.begin();
+  if (model != other_model || uuid == other || uuid.empty() || other.empty()) return "";
+  return fmt::format("another GPU of this model: gpu_uuid {} -> {}; times are advisory", uuid, other);
 }
 
 /// Of notes those on what was compared come before those on cases that were not.
@@ -325,11 +350,14 @@ Comparison compare_paths(const fs::path& baseline, const fs::path& candidate, co
   const FilePairs pairs = file_pairs(baseline, candidate, all.general);
   std::vector<std::string> alike;
   std::vector<std::string> without_samples;
+  std::set<std::string> of_another_gpu;
   for (const auto& [before, now] : pairs) {
     const RecordedRun runs[] = {read_run(before), read_run(now)};
     std::error_code is_no_file;
     if (fs::equivalent(before, now, is_no_file) || is_one_recording(runs[0], runs[1]))
       alike.push_back(now.string());
+    if (std::string note = another_gpu(runs[0], runs[1]); !note.empty())
+      of_another_gpu.insert(std::move(note));
     for (const RecordedRun& run : runs) {
       const bool lacks = is_counted(run) && !run.has_samples && run.stray_samples.empty();
       if (lacks && !std::ranges::count(without_samples, run.source)) without_samples.push_back(run.source);
@@ -344,6 +372,7 @@ Comparison compare_paths(const fs::path& baseline, const fs::path& candidate, co
     all.lacking.insert(one.lacking.begin(), one.lacking.end());
   }
   if (pairs.size() > 1) all.sort_worst_first();
+  for (const std::string& note : of_another_gpu) all.general.push_back({Grade::note, note, "gpu_uuid"});
   if (!alike.empty())
     all.general.push_back(
         {Grade::note,

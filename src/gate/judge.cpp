@@ -377,6 +377,10 @@ bool contradicts_itself(const Row& row) {
   return std::abs(over_active - over_elapsed) > kSameWarpCycles * over_elapsed;
 }
 
+/// Where only other SMs have the last blocks, achieved_elapsed_pct moves by its scatter alone: by less than this part of
+/// what a change of occupancy itself would move it by. A choice.
+constexpr double kMostOfPlacement = 0.5;
+
 /// achieved_pct is over the cycles in which an SM had a warp, achieved_elapsed_pct over all SMs and the
 /// longest one's. Where the second is as before, the first tells only which SMs had the last blocks: chance,
 /// where several run out of blocks at once. @returns the reading that then stands for both sides; empty where
@@ -398,10 +402,13 @@ Real reading_if_only_placement_differs(const Sides& sides, const GateContext& co
   if (of_active->counts() && std::abs(of_elapsed->loss) > allowed(sides, elapsed, of_share))
     return std::nullopt;
   if (of_active->counts()) {
+    const bool both_moved = of_elapsed->loss / of_active->loss > kMostOfPlacement * share;
     add_finding(into, Grade::note, active.name,
-                fmt::format("achieved_pct {:.4g} -> {:.4g}, but over all SMs (achieved_elapsed_pct) {:.4g} "
-                            "-> {:.4g}: the last blocks ran on other SMs",
-                            of_active->before, of_active->now, of_elapsed->before, of_elapsed->now));
+                fmt::format("{}, {} over all SMs ({}) {} -> {}: {}",
+                            change_text(active.name, of_active->was(), of_active->is()),
+                            both_moved ? "and" : "but", elapsed.name, of_elapsed->was(), of_elapsed->is(),
+                            both_moved ? fmt::format("within the {:.3g} points allowed", of_elapsed->allowed)
+                                       : "the last blocks ran on other SMs"));
   }
   return of_active->before;
 }
@@ -419,10 +426,38 @@ bool is_comparable(const Quantity& quantity, const Sides& sides, ComparedCase& i
   return false;
 }
 
+/// Why no launch can have the occupancies of a row, a clause; empty where one can.
+std::string why_impossible(const Row& row) {
+  const double most = std::min(100.0, row.theoretical_pct.value_or(100));
+  const double achieved = row.achieved_pct.value_or(0);
+  if (achieved - most >= kBeyondReach)
+    return fmt::format("achieved_pct is {:.4g}, and the launch can reach {:.4g}", achieved, most);
+  const double elapsed = row.achieved_elapsed_pct.value_or(0);
+  if (elapsed > (1 + kSameWarpCycles) * achieved)
+    return fmt::format("achieved_elapsed_pct is {:.4g}, and achieved_pct, which leaves idle SMs out, {:.4g}",
+                       elapsed, achieved);
+  return "";
+}
+
+/// False, with the reason, if a row has occupancies that no launch can have.
+bool are_possible(const Sides& sides, ComparedCase& into) {
+  for (const auto& [side, runs] : named(sides)) {
+    for (const RecordedCase* recorded : *runs) {
+      const std::string why = why_impossible(recorded->row);
+      if (why.empty()) continue;
+      add_finding(into, Grade::no_verdict, "achieved_pct",
+                  fmt::format("the {} belongs to another launch: {}; record it again", side, why));
+      return false;
+    }
+  }
+  return true;
+}
+
 /// Of a launch that needs less, only the occupancies themselves: what they are a share of is another.
 void judge_measured(const Sides& sides, const GateContext& context, LaunchChange launch_change,
                     ComparedCase& into) {
-  if (!achieved_is_comparable(sides, context.tolerances.any_source, into)) return;
+  if (!achieved_is_comparable(sides, context.tolerances.any_source, into) || !are_possible(sides, into))
+    return;
   const Real held = reading_if_only_placement_differs(sides, context, into);
   for (const Quantity& quantity : measured_quantities()) {
     if (launch_change == LaunchChange::better && find_column(quantity.name) == nullptr) continue;

@@ -243,6 +243,13 @@ std::string Tolerances::to_json() const {
 }
 
 Tolerances parse_tolerances(std::string_view json, std::string_view source) {
+  const std::size_t begin = json.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
+  if (begin != std::string_view::npos && json[begin] != '{')
+    throw InputError(
+        "{} is no file of tolerances, which must be a JSON object, {{\"all\": {{\"achieved_pct\": "
+        "{{\"limit\": "
+        "1.5}}}}}}; --save-tolerances writes one",
+        source);
   return TolerancesReader(source).read(parse_json(json, source));
 }
 

@@ -93,6 +93,22 @@ std::string content_of(const KernelSource& source, const KernelBuild& build, con
   return content + (source.included ? *source.included : included_by(source));
 }
 
+/// What a definition does to a template of the source that has a parameter of its name; else empty.
+std::string hint_on_defines(const KernelSource& source, const KernelBuild& build) {
+  for (const std::string& define : build.defines) {
+    const std::string name = define.substr(0, define.find('='));
+    for (std::size_t at = source.text.find("template"); at != std::string::npos;
+         at = source.text.find("template", at + 1)) {
+      const std::size_t close = source.text.find('>', at);
+      const std::string_view parameters = std::string_view(source.text).substr(at, close - at);
+      if (parameters.ends_with(" " + name) || parameters.find(" " + name + ",") != std::string_view::npos)
+        return fmt::format("\n--define {0} replaces the template parameter {0} too: choose another name",
+                           name);
+    }
+  }
+  return "";
+}
+
 Nvrtc::Output compiled(const KernelSource& source, const KernelBuild& build, const Nvrtc& compiler) {
   std::vector<std::pair<std::string, std::string>> headers = kHeaders;
   headers.insert(headers.end(), source.headers.begin(), source.headers.end());
@@ -107,8 +123,8 @@ Nvrtc::Output compiled(const KernelSource& source, const KernelBuild& build, con
         "of a namespace with that:\n{}",
         source.name, build.function, output.log));
   if (output.cubin.empty())
-    throw DoesNotCompile(
-        fmt::format("{} does not compile for {}:\n{}", source.name, build.function, output.log));
+    throw DoesNotCompile(fmt::format("{} does not compile for {}:\n{}{}", source.name, build.function,
+                                     output.log, hint_on_defines(source, build)));
   return output;
 }
 

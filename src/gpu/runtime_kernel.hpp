@@ -52,6 +52,10 @@ class RuntimeKernel {
     return compiled_;
   }
 
+  const std::string& cubin() const {
+    return cubin_;
+  }
+
   /// Its mangled name.
   const std::string& symbol() const {
     return symbol_;

@@ -10,6 +10,7 @@
 
 #include <fmt/ranges.h>
 
+#include "binary/device_code.hpp"
 #include "files/input.hpp"
 #include "gpu/prepared_arguments.hpp"
 #include "harness/experiment.hpp"
@@ -111,6 +112,31 @@ std::optional<std::pair<std::size_t, std::string>> expected_file(const std::stri
   return std::pair(number - 1, text.substr(at + 1));
 }
 
+/// @throws InputError where the arguments are not its parameters, or its launch bounds allow no such block
+void require_launchable(const RuntimeKernel& code, const std::vector<Argument>& arguments,
+                        const Launch& launch) {
+  const std::string signature = source_name(code.symbol());
+  const CubinKernel kernel = parse_cubin(code.cubin(), signature).kernels[code.symbol()];
+  if (const std::string why = mismatch(signature, arguments, kernel.parameter_bytes); !why.empty())
+    throw InputError("{}: {}", signature, why);
+  if (const std::string why = kernel.why_not(launch.block_threads); !why.empty()) throw InputError(why);
+}
+
+/// @throws InputError where the file has none, or it cannot be launched so
+std::shared_ptr<RuntimeKernel> compile_reference(const SourceKernel& shared, KernelBuild build,
+                                                 const Reference& reference,
+                                                 const std::vector<Argument>& arguments) {
+  build.function = reference.kernel;
+  build.register_cap.reset();
+  try {
+    auto code = compile_kernel(shared.source, build);
+    require_launchable(*code, arguments, reference.launch);
+    return code;
+  } catch (const std::runtime_error& refused) {
+    throw InputError("--check-against {}: {}", shared.options.check_against, refused.what());
+  }
+}
+
 /// What launches must leave in the buffers, made once for the same arguments.
 void make_expected(SourceKernel& shared, const KernelBuild& build, const std::vector<Argument>& arguments) {
   if (!shared.expected.empty() && shared.expected_of == arguments) return;
@@ -122,10 +148,7 @@ void make_expected(SourceKernel& shared, const KernelBuild& build, const std::ve
         bytes_of_file(file->second, static_cast<std::size_t>(of.count) * bytes_of(of.type));
   } else {
     const Reference reference = parse_reference(text);
-    KernelBuild of_reference = build;
-    of_reference.function = reference.kernel;
-    of_reference.register_cap.reset();
-    const auto code = compile_kernel(shared.source, of_reference);
+    const auto code = compile_reference(shared, build, reference, arguments);
     shared.buffers.reset();
     const Results results = results_of(code->function(), reference.launch, arguments);
     // What the reference leaves alone is nobody's result.
@@ -167,12 +190,11 @@ Case configure_source(const std::shared_ptr<SourceKernel>& shared, const Point& 
   const std::vector<Argument> arguments = arguments_at(shared->options, at);
   const bool against_kernel =
       !shared->options.check_against.empty() && !expected_file(shared->options.check_against, arguments);
-  if (against_kernel) parse_reference(shared->options.check_against);
   const auto code = compile_at(at, device, shared->source, build);
-  const std::string signature = source_name(code->symbol());
-  if (const std::string why = mismatch(signature, arguments); !why.empty())
-    throw InputError("{}: {}", signature, why);
   const Launch launch = launch_at(at, device, code->compiled().usage);
+  require_launchable(*code, arguments, launch);
+  if (against_kernel)
+    compile_reference(*shared, build, parse_reference(shared->options.check_against), arguments);
   Case chosen = case_of(shared->kernel(name), "source", code, launch,
                         [shared, arguments, build](const Case& of, const Variant& variant, const Device&) {
                           std::vector<bool> compared;
@@ -229,15 +251,18 @@ bool fits(const std::string& parameter, const Argument& argument) {
 
 }  // namespace
 
-std::string mismatch(const std::string& signature, const std::vector<Argument>& arguments) {
-  if (!signature.ends_with(')')) return {};
-  const std::vector<std::string> parameters = parameters_of(signature);
+std::string mismatch(const std::string& signature, const std::vector<Argument>& arguments,
+                     const std::vector<std::uint32_t>& parameter_bytes) {
+  const bool has_types = signature.ends_with(')');
+  const std::vector<std::string> parameters =
+      has_types ? parameters_of(signature)
+                : mapped(parameter_bytes, [](std::uint32_t bytes) { return fmt::format("{} bytes", bytes); });
   if (parameters.size() != arguments.size())
     return fmt::format("it has {} parameters, and --arg is given {} times", parameters.size(),
                        arguments.size());
   for (std::size_t i = 0; i < parameters.size(); ++i) {
-    const std::string parameter = plain(parameters[i]);
-    if (fits(parameter, arguments[i])) continue;
+    const std::size_t bytes = arguments[i].is_buffer() ? sizeof(void*) : bytes_of(arguments[i].type);
+    if (has_types ? fits(plain(parameters[i]), arguments[i]) : parameter_bytes[i] == bytes) continue;
     return fmt::format("parameter {} is {}, and its --arg is {} {}", i + 1, parameters[i],
                        arguments[i].is_buffer() ? "a buffer of" : "a value,", to_string(arguments[i].type));
   }

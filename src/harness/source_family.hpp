@@ -52,8 +52,10 @@ class FirstResults {
 Family source_family(const SourceOptions& options);
 
 /// Whether arguments fit a kernel's parameters, as the compiler wrote its name: a sentence on the first that
-/// does not, empty where all do or the name says nothing of parameters (extern "C").
+/// does not, empty where all do.
 /// @param signature  "product<32>(float const*, float*, int)"
-std::string mismatch(const std::string& signature, const std::vector<Argument>& arguments);
+/// @param parameter_bytes  that decide where the name has no types: extern "C"
+std::string mismatch(const std::string& signature, const std::vector<Argument>& arguments,
+                     const std::vector<std::uint32_t>& parameter_bytes = {});
 
 }  // namespace occbench

@@ -159,6 +159,11 @@ class Reader {
     switch (event) {
       case Parsed::parse_event_t::object_start:
       case Parsed::parse_event_t::array_start:
+        if (depth == 0 && event == Parsed::parse_event_t::array_start)
+          throw InputError(
+              "{} is an array without \"{}\", which say what GPU it was: import the object that "
+              "prof.export_chrome_trace writes",
+              source_, kDevices);
         if (static_cast<std::size_t>(depth) >= kMaxJsonDepth) throw InputError("{} {}", source_, kTooDeep);
         return depth < 5;
       case Parsed::parse_event_t::key:

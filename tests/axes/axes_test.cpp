@@ -252,6 +252,8 @@ TEST(Configurations, FillTextsInWithValuesDimensionsAndExpressions) {
   EXPECT_EQ(at.filled_in("int={1024 / (block_size.x * TILE)}"), "int=8");
   EXPECT_EQ(at.filled_in("k<{body}>"), "k<latency>");
   EXPECT_THAT(message([&] { at.filled_in("{block-size"); }), HasSubstr("a '}' is missing"));
+  EXPECT_THAT(message([&] { at.filled_in("{block-sze}"); }),
+              HasSubstr("block-sze: at letter 1: there is no value block; the nearest are block_size"));
 }
 
 TEST(Configurations, HaveAxesThatAreMadeOfOthersAndThatNameNoCase) {

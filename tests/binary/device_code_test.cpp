@@ -411,6 +411,8 @@ TEST(DeviceCode, LongNamesKeepWhatNamesTheKernel) {
 TEST(Cubin, IsRefusedWhereItIsNoneOrIsCutOff) {
   const std::string whole = read_text(kRecorded / "kernels.2.sm_90.cubin");
   EXPECT_EQ(parse_cubin(whole, "cubin").kernels.size(), 6u);
+  EXPECT_THAT(parse_cubin(whole, "cubin").kernels["_Z7boundedPfi"].parameter_bytes,
+              testing::ElementsAre(8, 4));
   EXPECT_THROW(parse_cubin("", "nothing"), InputError);
   EXPECT_THROW(parse_cubin(read_text("/proc/self/exe"), "this test"), InputError);
   for (std::size_t size = 0; size < whole.size(); size += 97) {

@@ -23,8 +23,8 @@ TEST(Gate, RunsThatDifferByTheirNoiseAlonePass) {
       Row& row = made.rows[i];
       // Tails of equal blocks scatter by points, full waves by tenths; times drift by half a percent.
       row.achieved_spread_points = i % 4 == 0 ? 2.0 : 0.1;
-      *row.achieved_pct += 2 * *row.achieved_spread_points * noise(random) - 5;
-      *row.achieved_elapsed_pct += 0.1 * noise(random);
+      *row.achieved_pct += 2 * *row.achieved_spread_points * noise(random) - 15;
+      *row.achieved_elapsed_pct += 0.1 * noise(random) - 35;
       made.slow_down(i, 1 + 0.005 * noise(random));
     }
     return made.run();
@@ -94,11 +94,17 @@ TEST(Gate, ACaseWhoseReadingsScatterMayFallFurther) {
 }
 
 TEST(Gate, BlocksOfATailThatFallOnOtherSmsAreNoRegression) {
-  const auto with = [](double achieved_points, double elapsed_points) {
-    return with_change([=](MadeUpRun& run) {
+  const MadeUpRun tail = baseline().with([](MadeUpRun& run) {
+    run.rows[0].achieved_pct = 80;
+    run.rows[0].achieved_elapsed_pct = 65;
+  });
+  Tolerances tolerances;
+  const auto with = [&](double achieved_points, double elapsed_points) {
+    const MadeUpRun changed = tail.with([=](MadeUpRun& run) {
       *run.rows[0].achieved_pct += achieved_points;
       *run.rows[0].achieved_elapsed_pct += elapsed_points;
     });
+    return compare(tail.run(), changed.run(), tolerances);
   };
   for (const double points : {-13.0, 13.0}) {
     const Comparison moved = with(points, 0.3);
@@ -107,23 +113,57 @@ TEST(Gate, BlocksOfATailThatFallOnOtherSmsAreNoRegression) {
   }
   EXPECT_EQ(with(-13, -1.1).verdict(), Verdict::regression);
   EXPECT_EQ(with(0, -1.1).verdict(), Verdict::regression);
+  tolerances.set("block_size", "achieved_pct", {0.0001, 0});
+  EXPECT_EQ(
+      first_reason(with(-0.4, -0.6)),
+      "achieved_pct 80 -> 79.6, and over all SMs (achieved_elapsed_pct) 65 -> 64.4: within the 1 points "
+      "allowed");
+  EXPECT_THAT(first_reason(with(0.4, 0.6)), HasSubstr("within the 1 points allowed"));
 }
 
 TEST(Gate, AnAchievedOccupancyThatItsOwnRowContradictsIsNotExcusedByPlacement) {
   // A fifth less over active cycles at the same occupancy over elapsed cycles: then active cycles are a quarter more.
   const auto with_active_cycles = [](double factor) {
-    return with_change([=](MadeUpRun& run) {
-             for (Row& row : run.rows) {
-               row.sm_cycles_active_max = 1e6;
-               row.sm_cycles_active_avg = 1e6 * *row.achieved_elapsed_pct / *row.achieved_pct;
-             }
-             *run.rows[0].achieved_pct *= 0.8;
-             *run.rows[0].sm_cycles_active_avg *= factor;
-           })
-        .verdict();
+    const MadeUpRun before = baseline().with([](MadeUpRun& run) {
+      for (Row& row : run.rows) {
+        row.achieved_elapsed_pct = 70;
+        row.sm_cycles_active_max = 1e6;
+        row.sm_cycles_active_avg = 1e6 * *row.achieved_elapsed_pct / *row.achieved_pct;
+      }
+    });
+    const MadeUpRun now = before.with([=](MadeUpRun& run) {
+      *run.rows[0].achieved_pct *= 0.8;
+      *run.rows[0].sm_cycles_active_avg *= factor;
+    });
+    return compare(before.run(), now.run(), {}).verdict();
   };
   EXPECT_EQ(with_active_cycles(1.25), Verdict::pass);
   EXPECT_EQ(with_active_cycles(1), Verdict::regression);
+}
+
+TEST(Gate, GivesNoVerdictOnOccupancyThatNoLaunchCanHave) {
+  const auto with = [](double achieved, double elapsed, bool before) {
+    const MadeUpRun changed = baseline().with([=](MadeUpRun& run) {
+      run.rows[0].theoretical_pct = 75;
+      run.rows[0].achieved_pct = achieved;
+      run.rows[0].achieved_elapsed_pct = elapsed;
+      run.rows[0].predicted_pct.reset();
+    });
+    const MadeUpRun possible = changed.with([](MadeUpRun& run) {
+      run.rows[0].achieved_pct = 75;
+      run.rows[0].achieved_elapsed_pct = 75;
+    });
+    return before ? compare(changed.run(), possible.run(), {}) : compare(possible.run(), changed.run(), {});
+  };
+  EXPECT_EQ(with(75.9, 75.9, false).verdict(), Verdict::pass) << "as a counter scatters";
+  for (const bool before : {true, false}) {
+    EXPECT_EQ(with(777, 74, before).verdict(), Verdict::no_verdict);
+    EXPECT_EQ(with(76.1, 74, before).verdict(), Verdict::no_verdict);
+    EXPECT_EQ(with(73, 74.6, before).verdict(), Verdict::no_verdict);
+  }
+  EXPECT_EQ(first_reason(with(777, 74, false)),
+            "the candidate belongs to another launch: achieved_pct is 777, and the launch can reach 75; "
+            "record it again");
 }
 
 TEST(Gate, NoRecordedRowContradictsItself) {
@@ -142,11 +182,13 @@ TEST(Gate, NoRecordedRowContradictsItself) {
 }
 
 TEST(Gate, ReadingsThatOnlyMovedSayNothingOfThePrediction) {
-  const auto with_prediction = [](double points) {
-    return with_change([=](MadeUpRun& run) {
+  const MadeUpRun before = baseline().with([](MadeUpRun& run) { run.rows[0].achieved_elapsed_pct = 90; });
+  const auto with_prediction = [&](double points) {
+    const MadeUpRun moved = before.with([=](MadeUpRun& run) {
       *run.rows[0].achieved_pct -= 5;
       *run.rows[0].predicted_pct += points;
     });
+    return compare(before.run(), moved.run(), {});
   };
   EXPECT_EQ(with_prediction(0).verdict(), Verdict::pass);
   EXPECT_EQ(with_prediction(-5).verdict(), Verdict::regression) << "it was right about the baseline";
@@ -161,11 +203,12 @@ TEST(Gate, WithoutTheLongestSmAchievedOccupancyDecidesAlone) {
 }
 
 TEST(Gate, HigherOccupancyPassesAndAsksForANewBaseline) {
-  const Comparison comparison = with_change([](MadeUpRun& run) {
-    *run.rows[0].achieved_pct += 5;
-    *run.rows[0].achieved_elapsed_pct += 5;
-    *run.rows[0].predicted_pct += 5;
+  const MadeUpRun before = baseline().with([](MadeUpRun& run) {
+    *run.rows[0].achieved_pct -= 5;
+    *run.rows[0].achieved_elapsed_pct -= 5;
+    *run.rows[0].predicted_pct -= 5;
   });
+  const Comparison comparison = compare(before.run(), baseline().run(), {});
   EXPECT_EQ(comparison.verdict(), Verdict::pass);
   EXPECT_THAT(first_reason(comparison), HasSubstr("5 points better"));
   EXPECT_THAT(first_reason(comparison), HasSubstr("record the baseline again"));

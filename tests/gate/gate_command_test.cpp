@@ -96,11 +96,34 @@ TEST_F(GateCommand, SaysWhichTolerancesConcernNothingAndRefusesThoseThatSayTwoTh
       "t.json",
       R"({"experiments": {"wavs": {"achieved_pct": {"limit": 50}}, "waves": {"achieved_pct": {"limit": 5}}}})");
   EXPECT_EQ(gate({"--tolerances", path("t.json"), run, run}), 0) << err_;
-  EXPECT_THAT(err_, HasSubstr("the tolerances of 'wavs' concern no case"));
+  EXPECT_THAT(err_, HasSubstr("the tolerances of 'wavs' were not used: no case is of that experiment; the "
+                              "nearest are waves, block_size\n"));
   EXPECT_THAT(err_, testing::Not(HasSubstr("'waves'")));
   write("t.json", R"({"all": {"achieved_pct": {"limit": 1, "limit": 50}}})");
   EXPECT_EQ(gate({"--tolerances", path("t.json"), run, run}), 64);
   EXPECT_THAT(err_, HasSubstr("the key \"limit\" stands in an object twice"));
+  EXPECT_EQ(gate({"--tolerances", run, run, run}), 64);
+  EXPECT_THAT(err_, HasSubstr("a.csv is no file of tolerances"));
+  EXPECT_THAT(err_, testing::Not(HasSubstr("json.exception")));
+}
+
+TEST_F(GateCommand, OfAnotherGpuOfTheModelSaysSoOnce) {
+  const auto write_of = [&](const std::string& name, const std::string& uuid) {
+    const MadeUpRun run = made_up_run().with([&](MadeUpRun& made) {
+      for (Row& row : made.rows) row.gpu_uuid = uuid;
+    });
+    for (const char* file : {"/a", "/b"}) write_run(name + file, run);
+    return path(name);
+  };
+  const std::string before = write_of("before", "GPU-1");
+  EXPECT_EQ(gate({before, write_of("now", "GPU-2")}), 0);
+  const std::string note = "another GPU of this model: gpu_uuid GPU-1 -> GPU-2";
+  ASSERT_THAT(out_, HasSubstr(note));
+  EXPECT_EQ(out_.find(note), out_.rfind(note));
+  for (const char* uuid : {"GPU-1", ""}) {
+    EXPECT_EQ(gate({before, write_of("now", uuid)}), 0);
+    EXPECT_THAT(out_, testing::Not(HasSubstr("another GPU"))) << uuid;
+  }
 }
 
 TEST_F(GateCommand, EndsWith0OnAPass) {
@@ -284,6 +307,7 @@ TEST_F(GateCommand, FoldersAreComparedFileByFile) {
   write("base/ncu.csv", "experiment,case,ncu_pct\nwaves,a table of something else,1\n");
   EXPECT_EQ(gate({path("base"), path("base")}), 0);
   EXPECT_THAT(out_, HasSubstr("pass: 6 cases"));
+  EXPECT_THAT(out_, HasSubstr("not compared, because not of rows: ncu.csv"));
   EXPECT_EQ(gate({path("base"), path("new")}), 1);
   EXPECT_THAT(out_, HasSubstr("full.csv: "));
   EXPECT_EQ(gate({path("base"), path("new/smoke.csv")}), 0) << "the folder's file of that name";

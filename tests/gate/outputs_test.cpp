@@ -109,6 +109,7 @@ TEST(GateOutputs, ANoteOnAReadingIsShownBeforeCasesThatWereNotMeasured) {
       run.rows[i].time_status = "skipped";
       run.rows[i].note = fmt::format("{} blocks too many", i);
     }
+    run.rows[7].achieved_elapsed_pct = 80;
   };
   const MadeUpRun baseline = made_up_run(8).with(skip_six);
   const MadeUpRun candidate = baseline.with([](MadeUpRun& run) { *run.rows[7].achieved_pct -= 13; });
@@ -481,6 +482,7 @@ TEST(Tolerances, FromRunsLetTheseRunsPass) {
   for (unsigned seed = 1; seed <= 5; ++seed) {
     MadeUpRun run = made_up_run(6);
     for (std::size_t row = 0; row < run.rows.size(); ++row) {
+      *run.rows[row].achieved_elapsed_pct -= 3;
       *run.rows[row].achieved_pct -= 0.7 * static_cast<double>((seed * (row + 3)) % 5);
       run.slow_down(row, 1 + 0.01 * static_cast<double>((seed * (row + 2)) % 5));
     }

@@ -314,7 +314,9 @@ TEST(KernelArguments, OfTypesThatHaveNoNameHereAreTakenByTheirBytes) {
                      {value(ElementType::int64), buffer(ElementType::uint64)}),
             "");
   EXPECT_EQ(mismatch("k()", {}), "");
-  EXPECT_EQ(mismatch("plain_c_name", {buffer(ElementType::uint8)}), "");
+  EXPECT_EQ(mismatch("plain_c_name", {buffer(ElementType::uint8)}, {8}), "");
+  EXPECT_EQ(mismatch("plain_c_name", {buffer(ElementType::uint8)}, {4}),
+            "parameter 1 is 4 bytes, and its --arg is a buffer of unsigned char");
   EXPECT_THAT(mismatch("k(float4)", {value(ElementType::float32)}), HasSubstr("parameter 1 is float4"));
 }
 
@@ -423,8 +425,37 @@ TEST_F(KernelsInFiles, AreCheckedAgainstAKernelWithItsLaunchOrAFile) {
   EXPECT_THAT(refused("tiled<4>"), HasSubstr("naive<<<64x64,16x16>>> (grid, block)"));
   EXPECT_THAT(refused("tiled<4><<<0,32>>>"), HasSubstr("a dimension is at least 1"));
   EXPECT_THAT(refused("tiled<4><<<8,32x64x128>>>"), HasSubstr("z = 128, and CUDA allows 1 to 64"));
+  EXPECT_THAT(refused("naive<<<4,4>>>"),
+              HasSubstr("--check-against naive<<<4,4>>>: my.cu has no kernel naive"));
   EXPECT_THAT(refused("5=@expected.bin"), HasSubstr("N from 1 to 2"));
   EXPECT_THAT(refused("2=@expected.bin"), HasSubstr("argument 2 is no buffer"));
+}
+
+constexpr const char* kBounded = R"(
+extern "C" __global__ void __launch_bounds__(256) bounded(const float* from, float* to, int n) {
+  to[threadIdx.x] = from[threadIdx.x] * n;
+}
+template <int N> __global__ void tiled(float* x) { x[threadIdx.x] = N; }
+)";
+
+TEST_F(KernelsInFiles, OfCHaveLaunchBoundsAndParametersAsTheirMachineCodeSays) {
+  const std::string lines =
+      listed(kBounded, {"--occ_kernel=bounded", "--occ_arg=float[1024]", "--occ_arg=float[1024]",
+                        "--occ_arg=64", "--occ_axis=block-size=256,512"});
+  EXPECT_THAT(lines, AllOf(HasSubstr("\"registers_per_thread\":"),
+                           HasSubstr("the launch bounds do not allow 512 threads per block")));
+  EXPECT_THAT(lines, ::testing::Not(HasSubstr("do not allow 256")));
+  EXPECT_THAT(refusal_of(kBounded, {"--occ_kernel=bounded", "--occ_arg=float[1024]"}),
+              HasSubstr("bounded: it has 3 parameters, and --arg is given 1 times"));
+  EXPECT_THAT(refusal_of(kBounded, {"--occ_kernel=bounded", "--occ_arg=float[1024]", "--occ_arg=float[1024]",
+                                    "--occ_arg=float[64]"}),
+              HasSubstr("bounded: parameter 3 is 4 bytes, and its --arg is a buffer of float"));
+}
+
+TEST_F(KernelsInFiles, SayThatADefinitionReplacesAParameterOfATemplate) {
+  EXPECT_THAT(
+      refusal_of(kBounded, {"--occ_kernel=tiled<{N}>", "--occ_arg=float[1024]", "--occ_define=N=8,32"}),
+      HasSubstr("--define N replaces the template parameter N too: choose another name"));
 }
 
 /// As the toolkit has it: a header that includes some hundred others.

@@ -216,7 +216,8 @@ TEST(TorchTrace, ThatIsNoneIsRefusedWithTheReason) {
   EXPECT_THAT(refusal_of_trace(whole.substr(0, whole.size() / 2)),
               HasSubstr("t.json is not a whole JSON file"));
   EXPECT_THAT(refusal_of_trace(""), HasSubstr("not a whole JSON file"));
-  EXPECT_THAT(refusal_of_trace("[1, 2]"), HasSubstr("has no kernels"));
+  EXPECT_THAT(refusal_of_trace("[" + kernel_event("good", 4.5, "64,1,1", "128,1,1", 32, 0, 3) + "]"),
+              HasSubstr("t.json is an array without \"deviceProperties\""));
   EXPECT_THAT(refusal_of_trace("7"), HasSubstr("has no kernels"));
   EXPECT_THAT(refusal_of_trace(trace_text("")), HasSubstr("has no kernels"));
   EXPECT_THAT(refusal_of_trace(trace_text(kernel_event("a", 1, "1,1,1", "32,1,1", 8, 0, 1), "")),
