@@ -183,8 +183,7 @@ WorkKind kind_of(const Launch& launch, const Usage& usage, const Occupancy& occu
   if (tasks.contends()) return WorkKind::issue_or_pipe_bound;
   if (tasks.differ_within_blocks()) return WorkKind::uneven_warps;
   // What differs by less than overheads do is as equal.
-  if (tasks.longest_block_cycles() - tasks.mean_cycles() > kOverheadErrorCycles)
-    return WorkKind::uneven_blocks;
+  if (tasks.spread_cycles() > kOverheadErrorCycles) return WorkKind::uneven_blocks;
   const bool even = launch.grid_blocks <= wave ||
                     (wave > 0 && (launch.grid_blocks % wave == 0 || launch.grid_blocks >= kManyWaves * wave));
   if (even) return WorkKind::even_waves;

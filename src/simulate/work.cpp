@@ -366,9 +366,10 @@ Tasks::Tasks(Durations durations, std::int64_t grid_blocks, int warps_per_block)
                      durations.per_warp ? "warps" : "blocks");
   }
   const std::vector<std::int64_t>& cycles = durations.cycles;
-  const bool is_equal = std::ranges::adjacent_find(cycles, std::ranges::not_equal_to()) == cycles.end();
+  const auto [least, most] = std::ranges::minmax(cycles);
+  spread_cycles_ = static_cast<double>(most - least);
   source_ = std::make_shared<const Durations>(std::move(durations));
-  if (is_equal) everywhere_ = unit_cycles(0);
+  if (least == most) everywhere_ = unit_cycles(0);
 }
 
 double Tasks::unit_cycles(std::int64_t unit) const {

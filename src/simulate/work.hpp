@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -183,6 +184,11 @@ class Tasks {
     return everywhere_.has_value();
   }
 
+  /// From the shortest duration that was given to the longest; of other uneven work not known, and infinite.
+  double spread_cycles() const {
+    return everywhere_ ? 0 : spread_cycles_;
+  }
+
   /// Cycles that a block's longest warp takes alone; all its warps, unless they differ within blocks.
   double block_cycles(std::int64_t block) const;
   double warp_cycles(std::int64_t block, int warp) const;
@@ -243,6 +249,7 @@ class Tasks {
   std::optional<double> lockstep_cycles_;
   double poll_cycles_per_warp_ = 0;
   std::optional<double> everywhere_;  ///< cycles of every warp before stretching
+  double spread_cycles_ = std::numeric_limits<double>::infinity();
   bool within_blocks_ = false;
 };
 

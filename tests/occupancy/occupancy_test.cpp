@@ -207,7 +207,7 @@ TEST(Rules, OfABlockThatCannotLaunchSayWhatItMayHave) {
   EXPECT_EQ(
       rule_text({9, 0}, {{.block_threads = 64, .dynamic_shared_bytes = 240'000}, {}}, Limiter::shared_memory),
       "240,000 B + 1,024 B that the driver reserves = 241,024 B a block; a block "
-      "may have 233,472 B: 0 blocks");
+      "may have 233,472 B, these included: 0 blocks");
 }
 
 TEST(Rules, OfSharedMemoryNameReserveUnitAndCarveout) {
@@ -348,7 +348,7 @@ TEST(ComputeCapability, IsReadInEveryFormThatTheToolkitPrints) {
 
 TEST(ComputeCapability, RefusesWhatIsNotOne) {
   for (const char* text :
-       {"", "9", "9.", ".0", "9.0.0", "9.00", "sm_", "nine", "-9.0", "9.0 ", "sm_90a", "1000"}) {
+       {"", "9", "9.", ".0", "9.0.0", "9.00", "sm_", "nine", "-9.0", "9.0 ", "sm_90ab", "9.0a", "1000"}) {
     EXPECT_THROW(parse_compute_capability(text), InputError) << text;
   }
 }
