@@ -151,7 +151,7 @@ std::string device_lines(const Question& question, const Occupancy& occupancy) {
                      : launch.cluster_blocks > 1 ? ""
                                                  : ", also the largest cooperative grid"));
     if (const auto of_grid = waves(launch.grid_blocks, wave); of_grid && launch.grid_blocks > 0) {
-      line("grid", fmt::format("{} blocks: {}{}", launch.grid_blocks, at_most ? "at least " : "",
+      line("grid", fmt::format("{}: {}{}", counted(launch.grid_blocks, "block"), at_most ? "at least " : "",
                                waves_text(*of_grid, 4)));
     }
   }
@@ -297,9 +297,9 @@ std::string most_registers_at_once(const Question& question) {
   const std::int64_t wave = full_wave_of(question, occupancy);
   const std::int64_t blocks = launch.grid_blocks > 0 ? std::min(launch.grid_blocks, wave) : wave;
   return fmt::format(
-      "A grid of {} blocks is resident at once, as a cooperative launch needs, with up to {} registers per "
+      "A grid of {} is resident at once, as a cooperative launch needs, with up to {} registers per "
       "thread.",
-      blocks, most_registers(question, question.configuration, [&](const Occupancy& of) {
+      counted(blocks, "block"), most_registers(question, question.configuration, [&](const Occupancy& of) {
         return full_wave_of(question, of) >= blocks;
       }));
 }

@@ -19,9 +19,9 @@ std::string quotient(std::int64_t all, std::int64_t of_block, int blocks) {
 std::string rule_of_warps(const Limits& limits, int block_threads, const Occupancy& of) {
   const int last = block_threads % limits.threads_per_warp;
   const std::string partial = last == 0 ? "" : ", the last with " + counted(last, "thread");
-  return fmt::format("{} threads are {} of {}{}; an SM has {}: {}", block_threads,
-                     counted(of.warps_per_block, "warp"), limits.threads_per_warp, partial,
-                     limits.max_warps_per_sm,
+  return fmt::format("{} {} {} of {}{}; an SM has {}: {}", counted(block_threads, "thread"),
+                     block_threads == 1 ? "is" : "are", counted(of.warps_per_block, "warp"),
+                     limits.threads_per_warp, partial, limits.max_warps_per_sm,
                      quotient(limits.max_warps_per_sm, of.warps_per_block, of.block_limits.warps));
 }
 

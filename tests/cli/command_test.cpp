@@ -331,8 +331,8 @@ TEST(GpuOption, ANameThatSeveralGpusShareServesWhereTheyAgree) {
   // 108 SMs in each A100; 114 or 132 in an H100.
   EXPECT_THAT(calculate("a100", "864").out,
               AllOf(HasSubstr("a100, compute"), HasSubstr("864 blocks: 1 wave\n")));
-  EXPECT_THAT(calculate("4090", "1").out, HasSubstr("rtx-4090, compute capability 8.9"));
-  EXPECT_THAT(calculate("3080", "1").out, HasSubstr("3080, compute capability 8.6"));
+  EXPECT_THAT(printed("calc --gpu 4090 --block-size 256"), HasSubstr("rtx-4090, compute capability 8.9"));
+  EXPECT_THAT(printed("calc --gpu 3080 --block-size 256"), HasSubstr("3080, compute capability 8.6"));
   EXPECT_THAT(printed("calc --gpu h100 --block-size 256"), HasSubstr("h100, compute capability 9.0"));
   EXPECT_THAT(refusal(calculate("h100", "864")),
               AllOf(HasSubstr("h100-pcie-80gb (114 SMs"), HasSubstr("name one of them")));
