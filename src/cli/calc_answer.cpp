@@ -440,7 +440,8 @@ Occupancy without_clusters(const Question& question) {
 
 /// How much less time the advice takes at most, in a sentence.
 std::string time_sentence(const TheoryAdvice& advice, double waves) {
-  if (waves > 0 && waves <= 1) return "Time: none is saved, for all blocks of the grid are resident at once.";
+  if (waves > 0 && waves <= 1)
+    return "Time: none is saved with this grid, whose blocks are all resident at once.";
   const double ratio = least_time_ratio(advice);
   const double saved = most_time_saved(ratio, waves);
   const double rounds = std::ceil(waves);

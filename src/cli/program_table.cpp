@@ -41,7 +41,7 @@ std::string finding_text(const CaseToTell& saved) {
 std::vector<std::string> table_line(const CaseToTell& saved, double all_us) {
   const CaseRecord& record = *saved.record;
   const double total_us = record.program.total_time_us.value_or(0);
-  return {milliseconds(saved.us),
+  return {saved.us > 0 || saved.is_known ? milliseconds(saved.us) : "?",
           milliseconds(total_us),
           all_us > 0 ? fmt::format("{:.1f}", 100 * total_us / all_us) : "-",
           fmt::format("{}", record.program.launches.value_or(0)),
@@ -155,7 +155,7 @@ void print_program(std::span<const CaseRecord> cases, std::size_t top, std::ostr
   fmt::print(
       out,
       "{} of {}. Max saved is the most time that the remedy of the finding could save, which `occbench "
-      "explain` names with its conditions. {}\n",
+      "explain` names with its conditions; ? where it is not known. {}\n",
       order.size(), program_total(cases), agreement(cases));
 }
 

@@ -25,6 +25,8 @@ constexpr double kFewEligible = 0.5;
 /// Local memory's sectors for each warp, from which on spills show. A sector is 32 bytes, so that a warp that
 /// stores one register writes 4.
 constexpr double kSectorsPerWarp = 4;
+/// Likewise, from which on they can cost occupancy: a choice. Recorded launches that lose a point by spills have 1,784 and more.
+constexpr double kManySectorsPerWarp = 1000;
 /// Share of the time that an address takes additions, from which on they delay warps.
 constexpr double kBusyAddress = 0.75;
 
@@ -87,7 +89,7 @@ TimeSaved time_of_spills(const Situation& situation) {
     return measured_with(
         *roomier, fmt::format("{} registers ({})", roomier->registers_per_thread, roomier->build), situation);
   }
-  return {.sentence = "Not known: compare with a build of more registers."};
+  return not_known("compare with a build of more registers");
 }
 
 /// Whether the work that was simulated contends for memory rather than for issue slots or a pipe.
@@ -136,18 +138,31 @@ bool may_share_addresses(const Situation& situation) {
   return atomic_requests(situation) > 0 || waiting_for_memory(situation) >= kSomeWait;
 }
 
-bool spills_show(const Situation& situation) {
+/// Sectors of local memory that a warp moves.
+double local_sectors(const Situation& situation) {
   // Fences of system scope read and write sectors that count as local memory's.
-  if (situation.usage.local_bytes_per_thread == 0) return false;
-  const CounterValues& counters = situation.counters();
-  const double sectors = counters.local_sectors.value_or(0);
-  return sectors > kSectorsPerWarp * launched_warps(situation);
+  if (situation.usage.local_bytes_per_thread == 0) return 0;
+  return situation.counters().local_sectors.value_or(0) / launched_warps(situation);
+}
+
+bool spills_show(const Situation& situation) {
+  return local_sectors(situation) > kManySectorsPerWarp;
 }
 
 std::optional<Claim> spills(const Situation& situation) {
-  if (!spills_show(situation)) return std::nullopt;
+  const double sectors = local_sectors(situation);
+  if (sectors <= kSectorsPerWarp) return std::nullopt;
   const CounterValues& counters = situation.counters();
-  const double sectors = counters.local_sectors.value_or(0);
+  const double kilobytes = 32 * sectors / 1000;
+  if (!spills_show(situation))
+    return Claim{
+        .part = Part::beside,
+        .confidence = Confidence::measured,
+        .evidence = evidence_of({{"local_sectors", counters.local_sectors}}),
+        .because = fmt::format(
+            "a warp moves {:.3g} KB to and from local memory, for spills or arrays: too little to cost "
+            "occupancy",
+            kilobytes)};
   const std::optional<OtherBuild>& roomier = situation.facts.others.roomier;
   const bool more_are_no_faster = roomier && roomier->time_us >= *situation.facts.times.time_us;
   return Claim{.takes_rest = true,
@@ -155,7 +170,7 @@ std::optional<Claim> spills(const Situation& situation) {
                                         {"registers_per_thread", situation.usage.registers_per_thread}}),
                .because = fmt::format("registers are spilled: each warp moves {:.3g} KB to and from local "
                                       "memory, and warps that wait for it end at different times",
-                                      32 * sectors / launched_warps(situation) / 1000),
+                                      kilobytes),
                .remedy = more_are_no_faster
                              ? fmt::format("Keep fewer values alive: no build of more registers that was "
                                            "measured is faster; the least of them has {}.",
@@ -179,8 +194,7 @@ std::optional<Claim> atomics(const Situation& situation) {
           "warps make {} requests for atomic operations, and those on one address are done one after another",
           grouped(static_cast<std::int64_t>(requests))),
       .remedy = "Sum in a warp or a block first, or spread the results over more addresses.",
-      .time = TimeSaved{
-          .sentence = fmt::format("Not known: compare with sums in a block first; {}.", kWaitForAddress)}};
+      .time = not_known(fmt::format("compare with sums in a block first; {}", kWaitForAddress))};
 }
 
 std::optional<Claim> memory_contention(const Situation& situation) {

@@ -143,9 +143,9 @@ std::string_view pace_of(const Situation& situation) {
 
 std::optional<TimeSaved> not_known_of_active_time(const Situation& situation) {
   if (situation.least_share_of_active_time()) return std::nullopt;
-  return TimeSaved{0,
-                   "Not known: read occupancy over elapsed cycles, or both sm__cycles_active.avg and the "
-                   "time, which tell how long SMs had no block."};
+  return not_known(
+      "read occupancy over elapsed cycles, or both sm__cycles_active.avg and the "
+      "time, which tell how long SMs had no block");
 }
 
 }  // namespace

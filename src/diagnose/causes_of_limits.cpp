@@ -61,7 +61,8 @@ std::string_view no_time_by_theory(const Situation& situation, const TheoryAdvic
   if (atomics_delay(situation)) return kWaitForAddress;
   if (situation.facts.library) return "the library chose registers, shared memory and block size together";
   if (situation.is_partial_wave()) return "the grid does not fill the places that there are";
-  if (situation.wave > 0 && situation.waves() <= 1) return "all blocks of the grid are resident at once";
+  if (situation.wave > 0 && situation.waves() <= 1)
+    return "all blocks of the grid are resident at once; more places need more blocks of the same work";
   return reached_pct(advice) > advice.theoretical_pct ? "" : "nothing raises theory";
 }
 
@@ -127,6 +128,10 @@ double active_of_scheduler(const Situation& situation, double achieved_pct, doub
                   of_sm / std::clamp(of_sm, 1.0, spread));
 }
 
+/// Cycles for which an instruction of a warp takes the narrowest of the pipes that are counted, of four lanes a scheduler; 7.87 were
+/// recorded.
+constexpr double kCyclesInPipe = 8;
+
 /// Which counters of warps or cycles no launch can have together, a clause; empty where one can.
 std::string counters_apart(const Situation& situation, double achieved_pct, double most_pct) {
   const CounterValues& counters = situation.counters();
@@ -145,13 +150,21 @@ std::string counters_apart(const Situation& situation, double achieved_pct, doub
     each.push_back(fmt::format("{:.3g} {}", *warps, what));
   }
   if (beyond(together, active))
-    return fmt::format("of a scheduler's warps {}, where {:.3g} are active", fmt::join(each, ", "), active);
+    return fmt::format("of a scheduler's warps {}, where at most {:.3g} are active", fmt::join(each, ", "),
+                       active);
   if (counters.issue_active_pct && counters.eligible_warps) {
     const double share = *counters.issue_active_pct / 100;
     const double eligible = *counters.eligible_warps;
     if (beyond(share, eligible) || beyond(eligible, share * places))
       return fmt::format("a scheduler issues in {:.3g} % of its cycles with {:.3g} eligible warps",
                          *counters.issue_active_pct, eligible);
+  }
+  for (const auto& [pipe, name] :
+       {std::pair(counters.fp32_pipe_pct, "fp32_pipe_pct"), std::pair(counters.xu_pipe_pct, "xu_pipe_pct")}) {
+    if (pipe && counters.issue_active_pct &&
+        beyond(*pipe / 100, kCyclesInPipe * *counters.issue_active_pct / 100))
+      return fmt::format("{} is {:.3g} % where a scheduler issues in {:.3g} % of its cycles", name, *pipe,
+                         *counters.issue_active_pct);
   }
   const double mean = counters.sm_cycles_active_avg.value_or(0);
   if (mean > 0 && (counters.sm_cycles_active_min.value_or(0) > kApart * mean ||
@@ -353,13 +366,18 @@ std::optional<Claim> idle_lanes(const Situation& situation) {
     because += fmt::format(", so an SM has {:.3g} % of the threads that it can hold",
                            *situation.achieved_pct * threads / lanes);
   }
+  // A warp takes as long with more threads: fewer of them save time where they take rounds.
+  const double waves = situation.wave > 0 ? situation.waves() : 0;
+  const double saved = waves > 0 && waves <= 1 ? 0 : most_time_saved(used_lanes(threads), waves);
+  std::optional<TimeSaved> time;
+  if (saved >= kLeastShare)
+    time = {saved, most_text(saved, situation) + ", for the same threads are fewer warps."};
   return Claim{
       .part = Part::beside,
       .evidence = evidence_of({{"block_threads", threads}, {"achieved_pct", situation.achieved_pct}}),
       .because = because,
       .remedy = fmt::format("Use a multiple of {} threads a block.", kThreadsPerWarp),
-      .time = TimeSaved{1 - used_lanes(threads), most_text(1 - used_lanes(threads), situation) +
-                                                     ", for the same threads are fewer warps."}};
+      .time = std::move(time)};
 }
 
 std::optional<Claim> unused_shared_memory(const Situation& situation) {

@@ -221,14 +221,15 @@ std::optional<TimeSaved> time_saved(const Claim& claim, const Situation& situati
   const LaunchFacts& facts = situation.facts;
   if (claim.time) return claim.time;
   if (!claim.time_ratio) return std::nullopt;
-  if (!claim.no_time.empty()) return none_expected(claim.no_time);
   if (facts.program.streams.find('+') != std::string::npos) {
-    return none_expected(
+    return not_known(
         fmt::format("launches run in several streams ({}), where others may fill what this one leaves empty",
                     facts.program.streams));
   }
   if (facts.program.beside_pct.value_or(0) >= kMostlyBesidePct)
-    return none_expected("other kernels ran beside it, and may fill what this one leaves empty");
+    return not_known(
+        "other kernels ran beside it, which may fill what this one leaves empty, or take its places");
+  if (!claim.no_time.empty()) return none_expected(claim.no_time);
   const double by_occupancy = claim.time_ratio(claim, situation);
   const Evidence busiest = busiest_of(situation);
   const double share = (1 - std::max(by_occupancy, busiest.value / 100)) * share_of_launch(claim, situation);
@@ -278,11 +279,11 @@ Finding finding_of(const Claim& claim, const Situation& situation) {
                                  library->caller_can_change);
     finding.advice.reset();
     if (library->waits_for_gpus && claim.time_ratio)
-      finding.time = TimeSaved{0, "Not known: it waits for other GPUs and links, which no reading shows."};
+      finding.time = not_known("it waits for other GPUs and links, which no reading shows");
     if (library->is_spared && claim.time_ratio)
       finding.time = TimeSaved{1, most_text(1, situation) + ": what its caller can do spares it."};
   } else if (situation.facts.may_be_tritons && claim.advice) {
-    finding.remedy += " If it is Triton's, num_warps, maxnreg and its tile sizes set these.";
+    finding.remedy += " If it is Triton's, num_warps, num_stages, maxnreg and its tile sizes set these.";
   }
   return finding;
 }
@@ -411,7 +412,7 @@ std::vector<Finding> diagnose(const LaunchFacts& facts) {
   const bool simulated = facts.readings.achieved_source == AchievedSource::simulated;
   for (Finding& each : findings) {
     if (each.confidence == Confidence::measured && simulated) each.confidence = Confidence::simulated;
-    if (each.time && of_another) each.time = TimeSaved{0, "Not known: the readings are another launch's."};
+    if (each.time && of_another) each.time = not_known("the readings are another launch's");
   }
   return findings;
 }

@@ -52,6 +52,7 @@ struct TimeSaved {
   double share = 0;      ///< of the launch's time, 0 to 1, at most; 0 = none is expected or known
   std::string sentence;  ///< "At most 0.12 of 0.41 ms per launch ...", "None expected: why", "Not known: what
                          ///< to measure", with a full stop
+  bool is_known = true;
 };
 
 struct Finding {

@@ -169,7 +169,7 @@ std::optional<Saving> saving_of(const std::vector<Change>& changes, const Findin
     const double share = saved_by(launch, {whole.launch, other->configuration.usage}, same);
     if (share < saving.share + kLeastShare) continue;
     saving.share = share;
-    saving.with = fmt::format("{} and {} blocks", name, grouped(whole.launch.grid_blocks));
+    saving.with = fmt::format("{} and {}", name, blocks_text(whole.launch.grid_blocks));
     saving.has_other_grid = true;
   }
   return saving;
@@ -189,7 +189,7 @@ std::string saving_text(const Saving& saving, const Advice*& grid_alone) {
 
 /// Where no remedy of a limit could be simulated.
 std::string bounded_remedy(const Finding& limit, const PredictedLaunch& launch) {
-  if (!limit.time) return limit.remedy;
+  if (!limit.time || !limit.time->is_known) return limit.remedy;  // what is not known, a simulation tells
   const double left = 1 - share_of_longest_block(launch);
   return fmt::format("{} Time saved: {}", limit.remedy,
                      limit.time->share > left
@@ -217,10 +217,9 @@ Remedy remedy_of_limit(const Finding& limit, const PredictedLaunch& launch,
     return {.sentences =
                 fmt::format("{} It is predicted to save no time{}.", limit.remedy, why_no_time(all, launch))};
   const Advice* grid_alone = other_grid ? &*other_grid : nullptr;
-  // A time or active cycles do not tell what warps wait for.
-  const std::string_view condition = launch.asked.origin == WorkOrigin::inferred
-                                         ? ", if warps wait for latency rather than for memory or issue slots"
-                                         : "";
+  // Neither durations nor a time tell what warps wait for.
+  const std::string_view condition =
+      launch.tasks.contends() ? "" : ", if warps wait for latency rather than for memory or issue slots";
   const std::string saved =
       all.size() == 1 && !savings.front().has_other_grid
           ? fmt::format("It is predicted to save {:.0f} % of the time{}.", 100 * most, condition)

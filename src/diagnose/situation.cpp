@@ -198,10 +198,13 @@ double time_with_more_warps(const Claim& claim, const Situation& situation) {
   return situation.reached_pct / (situation.reached_pct + claim.points);
 }
 
+TimeSaved not_known(std::string_view why) {
+  return {0, fmt::format("Not known: {}.", why), false};
+}
+
 std::optional<TimeSaved> not_known_of_clusters(const Situation& situation) {
   if (situation.launch.cluster_blocks == 1 || situation.waves() <= 1) return std::nullopt;
-  return TimeSaved{0,
-                   "Not known: clusters may take more rounds than waves; `occbench predict` simulates them."};
+  return not_known("clusters may take more rounds than waves; `occbench predict` simulates them");
 }
 
 std::optional<Situation> situation_of(const LaunchFacts& facts) {

@@ -214,6 +214,8 @@ TimeSaved measured_with(const OtherBuild& build, std::string_view called, const 
 /// "At most 0.12 of 0.41 ms per launch, 12 of 41 ms in the run", or a percentage where no time is known.
 std::string most_text(double share, const Situation& situation);
 
+TimeSaved not_known(std::string_view why);
+
 /// Of more than a wave of clusters: they may take more rounds than waves (occupancy/runtime_answers.hpp). Empty for other launches.
 std::optional<TimeSaved> not_known_of_clusters(const Situation& situation);
 

@@ -96,6 +96,10 @@ std::string counted(std::int64_t count, std::string_view one, std::string_view e
   return fmt::format("{} {}{}", count, one, count == 1 ? "" : ending);
 }
 
+std::string saved_text(double pct) {
+  return pct >= 99.5 ? "over 99 %" : fmt::format("{:.0f} %", pct);
+}
+
 std::string blocks_text(std::int64_t count) {
   return fmt::format("{} block{}", grouped(count), count == 1 ? "" : "s");
 }

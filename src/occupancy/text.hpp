@@ -77,6 +77,9 @@ std::string number_or_dash(const std::optional<double>& value, int decimals);
 /// "1 block", "3 blocks", "2 launches". @param ending  of more than one
 std::string counted(std::int64_t count, std::string_view one, std::string_view ending = "s");
 
+/// "33 %" of a time that is saved, which never is all of it: "over 99 %"
+std::string saved_text(double pct);
+
 /// "1 block", "1,024 blocks"
 std::string blocks_text(std::int64_t count);
 

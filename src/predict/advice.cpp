@@ -151,7 +151,6 @@ std::optional<Advice> advise(const Asked& asked, const Work& work, const Predict
   double best_saved_pct = 100 * kLeastShare;
   for (const LaunchOfWork& candidate :
        of_warps ? std::vector{with_even_warps(launch, work)} : candidates(asked, work)) {
-    if (tasks_of(candidate).mean_cycles() < kOverheadErrorCycles) continue;  // overheads decide
     const double saved_pct = 100 * (1 - run(candidate).cycles_active_max / asked_cycles);
     // Those that change less come first.
     if (saved_pct < best_saved_pct + (best ? 100 * kLeastShare : 0)) continue;
@@ -181,15 +180,15 @@ std::optional<Advice> advise(const Asked& asked, const Work& work, const Predict
   const double gain_points = predicted_pct - prediction.predicted_pct;
   const std::string what =
       of_warps ? "The same work with equal shares for all warps" : name_of(best->launch, launch);
-  return Advice{
-      best->launch,
-      best->work,
-      predicted_pct,
-      interval,
-      gain_points,
-      best_saved_pct,
-      fmt::format("{} would take {:.0f} % less time{} and read {} % instead of {} %.", what, best_saved_pct,
-                  of_warps ? "" : " for the same work", to_string(interval), to_string(prediction.interval))};
+  return Advice{best->launch,
+                best->work,
+                predicted_pct,
+                interval,
+                gain_points,
+                best_saved_pct,
+                fmt::format("{} would take {} less time{} and read {} % instead of {} %.", what,
+                            saved_text(best_saved_pct), of_warps ? "" : " for the same work",
+                            to_string(interval), to_string(prediction.interval))};
 }
 
 LaunchOfWork with_block_size(const Launch& launch, const Work& work, int block_threads) {
@@ -211,8 +210,12 @@ std::vector<LaunchOfWork> whole_waves(const LaunchOfWork& of, const Usage& usage
   if (kLeastShare * static_cast<double>(launch.grid_blocks) > static_cast<double>(wave)) return all;
   const std::int64_t below = launch.grid_blocks / wave * wave;
   for (const std::int64_t grid : {below, below + wave}) {
-    if (grid > 0 && grid <= kMostGridShape.x && grid != launch.grid_blocks)
-      all.push_back(with_grid(launch, work, grid));
+    if (grid <= 0 || grid > kMostGridShape.x || grid == launch.grid_blocks) continue;
+    LaunchOfWork whole = with_grid(launch, work, grid);
+    const double warps = static_cast<double>(grid) * warps_of_block(launch.block_threads);
+    // Of shorter ones overheads decide.
+    if (total_cycles(whole.work, whole.launch) > kOverheadErrorCycles * warps)
+      all.push_back(std::move(whole));
   }
   return all;
 }

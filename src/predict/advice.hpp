@@ -36,7 +36,7 @@ LaunchOfWork with_block_size(const Launch& launch, const Work& work, int block_t
 inline constexpr double kMostTriedMicroseconds = 50'000;
 
 /// The same work in the whole waves of blocks next to its grid, fewer and as many rounds; empty where a wave takes less than
-/// kLeastShare of the time.
+/// kLeastShare of the time, and without waves whose warps take less than kOverheadErrorCycles.
 std::vector<LaunchOfWork> whole_waves(const LaunchOfWork& of, const Usage& usage, const Limits& limits,
                                       const Topology& topology);
 

@@ -185,7 +185,9 @@ CaseToTell to_tell(const CaseRecord& record) {
   };
   const auto first = std::ranges::max_element(findings, is_behind);
   if (first == findings.end()) return {&record, std::nullopt, 0};
-  return {&record, *first, share_saved(*first) * record.program.total_time_us.value_or(0)};
+  const bool is_known =
+      std::ranges::all_of(findings, [](const Finding& each) { return !each.time || each.time->is_known; });
+  return {&record, *first, share_saved(*first) * record.program.total_time_us.value_or(0), is_known};
 }
 
 }  // namespace

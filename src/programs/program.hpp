@@ -113,6 +113,7 @@ struct CaseToTell {
   const CaseRecord* record = nullptr;
   std::optional<Finding> finding{};
   double us = 0;
+  bool is_known = true;  ///< where `us` is 0, whether nothing is expected
 };
 
 /// Cases that can save most time first, then those that take most.

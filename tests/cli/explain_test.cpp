@@ -255,7 +255,7 @@ TEST(ExplainNumbers, AHigherTheoryMayTakeARoundOfBlocksLess) {
   EXPECT_THAT(printed("calc --gpu 4090 --block-size 384 --registers 42 --static-smem 24K --grid 1000"),
               HasSubstr("100 % takes at most 33 % less"));
   EXPECT_THAT(printed("calc --gpu 4090 --block-size 384 --registers 42 --static-smem 24K --grid 300"),
-              HasSubstr("none is saved, for all blocks of the grid are resident at once"));
+              HasSubstr("none is saved with this grid, whose blocks are all resident at once"));
 }
 
 TEST_F(Explain, TellsOfAKernelItsShareOfTheProgramsTimeAndInALineTheTimeOfAllLaunches) {
