@@ -370,7 +370,13 @@ void predict_record(CaseRecord& record, const std::optional<DeviceProfile>& prof
   record.explanation = explanation_of(facts_of(record));
 }
 
-Row predicted_row(Row row, const std::optional<DeviceProfile>& profile) {
+/// What a row measured on one GPU says nothing of others: work that was inferred from it is kept, and none is inferred for several.
+/// @param gpus  that --gpu asks each row for; 0 = the row says its own
+Row predicted_row(Row row, const std::optional<DeviceProfile>& profile, std::size_t gpus) {
+  if (gpus > 0 && is_inferred_work(row.work_source)) {
+    row.time_us.reset();
+    row.sm_cycles_active_avg.reset();
+  }
   // What was predicted before is no answer.
   for (const std::string& name : predicted_columns())
     if (name.starts_with("predicted_")) set_cell(row, *find_column(name), "");
@@ -379,6 +385,8 @@ Row predicted_row(Row row, const std::optional<DeviceProfile>& profile) {
     add_note(row.note, no_prediction("there is no launch"));
   } else if (!row.registers_per_thread) {
     add_note(row.note, no_prediction("registers_per_thread is empty"));
+  } else if (gpus > 1 && row.work.empty()) {
+    add_note(row.note, no_prediction("work is empty, and what was measured is of one GPU: give one --gpu"));
   } else {
     // What spills has local memory.
     if (!row.local_bytes_per_thread && row.spill_bytes > 0) row.local_bytes_per_thread = row.spill_bytes;
@@ -405,11 +413,12 @@ Row row_of_theory(Row row) {
 std::vector<std::string> predicted_cells(const CsvTable& table, const std::vector<std::string>& cells,
                                          std::span<const std::string> names,
                                          std::span<const std::string> answers,
-                                         const std::optional<DeviceProfile>& profile, Answered& answered) {
+                                         const std::optional<DeviceProfile>& profile, std::size_t gpus,
+                                         Answered& answered) {
   Row row;
   try {
     row = row_of_cells(table, cells);
-    row = predicted_row(row, profile);
+    row = predicted_row(row, profile, gpus);
     if (!row.predicted_pct) answered.why_not = row.note;
   } catch (const InputError& error) {
     answered = {.why_not = error.what(), .refused = true};
@@ -452,9 +461,12 @@ ExitStatus predict_batch(const std::string& file, const std::string& profile, co
     }
   }
   CsvTable table = read_batch(file, columns);
+  std::size_t gpus = 0;
   if (gpu.given()) {
-    for (const GpuOption& each : asked_gpus(gpu))
+    for (const GpuOption& each : asked_gpus(gpu)) {
       static_cast<void>(identity_of(each));  // whose number of SMs is known
+      ++gpus;
+    }
     table = rows_on(gpu, table, source);
   }
   std::optional<DeviceProfile> given;
@@ -468,7 +480,8 @@ ExitStatus predict_batch(const std::string& file, const std::string& profile, co
   Waiting waiting("predicting rows:", lines.size());
   std::vector<Answered> answered(table.rows.size());
   for_each_parallel(lines.size(), [&](std::size_t row) {
-    lines[row] = csv_record(predicted_cells(table, table.rows[row], names, answers, given, answered[row]));
+    lines[row] =
+        csv_record(predicted_cells(table, table.rows[row], names, answers, given, gpus, answered[row]));
     waiting.step();
   });
   const ExitStatus status = tell_unanswered(answered, table, source, console.err);

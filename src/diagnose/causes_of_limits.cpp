@@ -327,8 +327,10 @@ std::optional<Claim> idle_sms(const Situation& situation) {
                                {"sm_cycles_active_max", situation.counters().sm_cycles_active_max}}),
       .because = because + "; the counter leaves idle SMs out",
       .remedy = without_clusters ? "Use smaller clusters."
-                : names_tail
-                    ? "Use whole waves of blocks, or more and shorter ones."
+                : names_tail     ? "Use whole waves of blocks, or more and shorter ones."
+                : situation.wave > 0 && situation.waves() > 1
+                    ? "Use whole waves of blocks of equal length, more and shorter ones, or run another "
+                      "kernel beside it."
                     : "Use enough blocks for all SMs, of equal length, or run another kernel beside it.",
       .time_ratio = time_without_idle_sms,
       .no_time = atomics_delay(situation) ? std::string(kWaitForAddress) : "",

@@ -101,12 +101,12 @@ void repredict(CaseRecord& record, const std::optional<DeviceProfile>& profile) 
     record.profile_quality.reset();
     return;
   }
-  if (is_inferred_work(record.identity.work_source) &&
-      infer_and_predict(record, profile) == Inference::predicted)
-    return;
+  const bool is_inferred = is_inferred_work(record.identity.work_source);
+  if (is_inferred && infer_and_predict(record, profile) == Inference::predicted) return;
   const LaunchOnDevice on = launch_on_device(record);
   const ChosenProfile with = profile ? chosen(*profile, identity_of(record.provenance)) : profile_of(record);
-  record.prediction = predict(on, *record.identity.work, with, record.first_gpc);
+  record.prediction = predict(on, *record.identity.work, with, record.first_gpc,
+                              is_inferred ? WorkOrigin::inferred : WorkOrigin::given);
   record.device_profile = record.prediction->device_profile;
   record.profile_quality = record.prediction->profile_quality;
 }

@@ -131,7 +131,7 @@ TEST(ByNumbers, CountersThatNoLaunchHasTogetherAreOfSeveral) {
     return found ? found->sentence : std::string();
   };
   EXPECT_THAT(said([](auto& of) { of.barrier_stall_warps = 40; }),
-              HasSubstr("of a scheduler's warps 40 wait at barriers, where 11.2 are active"));
+              HasSubstr("of a scheduler's warps 40 wait at barriers, where at most 11.2 are active"));
   EXPECT_THAT(said([](auto& of) { of.memory_stall_warps = 13; }), HasSubstr("13 wait for memory"));
   EXPECT_THAT(said([](auto& of) { of.eligible_warps = 13; }), HasSubstr("13 are eligible"));
   EXPECT_THAT(said([](auto& of) { of.barrier_stall_warps = of.memory_stall_warps = 6.5; }),
@@ -143,6 +143,11 @@ TEST(ByNumbers, CountersThatNoLaunchHasTogetherAreOfSeveral) {
           of.eligible_warps = eligible;
         }),
         HasSubstr(fmt::format("issues in {} % of its cycles with {} eligible warps", issue, eligible)));
+  EXPECT_THAT(said([](auto& of) {
+                of.issue_active_pct = 3;
+                of.fp32_pipe_pct = 98;
+              }),
+              HasSubstr("fp32_pipe_pct is 98 % where a scheduler issues in 3 % of its cycles"));
   EXPECT_THAT(said([](auto& of) {
                 of.sm_cycles_active_avg = 100'000;
                 of.sm_cycles_active_max = 90'000;

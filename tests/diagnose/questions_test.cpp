@@ -285,6 +285,29 @@ TEST(ByNumbers, LocalSectorsShowSpillsUnlessThereIsNoLocalMemory) {
   EXPECT_FALSE(find(diagnose(facts), Cause::spills));
 }
 
+TEST(ByNumbers, LittleLocalMemoryCostsNoOccupancy) {
+  LaunchFacts facts =
+      by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 10560}, {.registers_per_thread = 32}, 60);
+  facts.readings.counters.local_sectors = 5.0 * 8 * 10560;
+  const Finding little = the(diagnose(facts), Cause::spills);
+  EXPECT_EQ(little.list, FindingList::remarks);
+  EXPECT_EQ(little.points, 0);
+  facts.readings.counters.local_sectors = 1784.0 * 8 * 10560;
+  EXPECT_GT(the(diagnose(facts), Cause::spills).points, 10);
+}
+
+/// A grid that is resident at once takes as long with fuller warps.
+TEST(ByNumbers, IdleLanesCostTimeWhereFewerWarpsTakeFewerRounds) {
+  const auto saved = [](std::int64_t blocks) {
+    const auto findings = diagnose(by_numbers("9.0", 132, {.block_threads = 16, .grid_blocks = blocks},
+                                              {.registers_per_thread = 32}, 45));
+    const Finding lanes = the(findings, Cause::idle_lanes);
+    return lanes.time ? lanes.time->share : 0;
+  };
+  EXPECT_EQ(saved(132 * 32), 0);
+  EXPECT_EQ(saved(132 * 32 * 10), 0.5);
+}
+
 TEST(ByNumbers, ContentionSaysWhereResidentBlocksShowTheLoss) {
   LaunchFacts facts =
       by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 5280}, {.registers_per_thread = 32}, 60);

@@ -141,14 +141,14 @@ TEST(TimeSaved, OfContentionIsByOccupancyAlone) {
                     HasSubstr("less work for what is contended for can save more")));
 }
 
-TEST(TimeSaved, IsNoneWhereOtherKernelsRunBesideIt) {
+TEST(TimeSaved, IsNotKnownWhereOtherKernelsRunBesideIt) {
   LaunchFacts facts = with_tail();
   facts.program.streams = "7";
   EXPECT_GT(saved_by(facts, Cause::tail).share, 0);
   facts.program.streams = "7+13";
   EXPECT_EQ(saved_by(facts, Cause::tail).share, 0);
-  EXPECT_THAT(saved_by(facts, Cause::tail).sentence,
-              HasSubstr("None expected: launches run in several streams"));
+  EXPECT_THAT(saved_by(facts, Cause::tail).sentence, HasSubstr("Not known: launches run in several streams"));
+  EXPECT_FALSE(saved_by(facts, Cause::tail).is_known);
 }
 
 TEST(TimeSaved, OfALimitIsByTheHighestOccupancyOfOneStep) {
