@@ -377,6 +377,10 @@ TEST_F(GateCommand, SamplesOfOtherRowsAreLeftOutAndNamed) {
   write("b.samples.csv", scattering_samples(made_up_row(1)));
   EXPECT_EQ(gate({baseline, candidate}), 1) << "they are of another case";
   EXPECT_THAT(out_, HasSubstr("b.samples.csv is left out"));
+  const std::string samples = scattering_samples(run.rows[0]);
+  write("b.samples.csv", samples.substr(0, samples.size() - 2));
+  EXPECT_EQ(gate({baseline, candidate}), 1) << "they are torn";
+  EXPECT_THAT(out_, HasSubstr("b.samples.csv is left out: its last line has no end"));
 }
 
 TEST_F(GateCommand, APassWithoutSamplesSaysSoOnce) {
