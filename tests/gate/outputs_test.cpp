@@ -494,19 +494,23 @@ TEST(Tolerances, FromRunsLetTheseRunsPass) {
   }
 }
 
-TEST(Tolerances, DoNotComeFromOneRunGivenTwiceNorFromSeveralModels) {
+TEST(Tolerances, DoNotComeFromOneRunGivenTwiceNorFromSeveralGpusOrBuilds) {
   const RecordedRun run = made_up_run().run();
-  const RecordedRun other = made_up_run()
-                                .with([](MadeUpRun& made) {
-                                  for (Row& row : made.rows) row.gpu = "NVIDIA A100";
-                                })
-                                .run();
+  const auto other = [](std::string Row::*member, const std::string& value) {
+    MadeUpRun made = made_up_run();
+    for (Row& row : made.rows) row.*member = value;
+    return made.run("other.csv");
+  };
   const auto refusal = [](const std::vector<RecordedRun>& runs) {
     return message_of([&] { tolerances_from(runs); });
   };
   EXPECT_THAT(refusal({run, run}), testing::HasSubstr("are one run"));
-  EXPECT_THAT(refusal({run, other}),
-              testing::HasSubstr("of NVIDIA A100: tolerances come from runs of one GPU model"));
+  for (const auto& [member, value] :
+       {std::pair{&Row::gpu, "NVIDIA A100"}, {&Row::gpu_uuid, "GPU-2"}, {&Row::commit, "ba9876543210"}}) {
+    EXPECT_THAT(refusal({run, other(member, value)}),
+                testing::HasSubstr(fmt::format(
+                    "other.csv of {}: tolerances come from runs of one build on one GPU", value)));
+  }
 }
 
 TEST(Tolerances, NeedTwoRunsThatShareACase) {
