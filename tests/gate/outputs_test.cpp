@@ -261,6 +261,19 @@ TEST(GateOutputs, BencherGetsOccupancyAndLatencyInNanoseconds) {
   for (const auto& [name, measure] : measures.items()) EXPECT_TRUE(measure["value"].is_number()) << name;
 }
 
+TEST(GateOutputs, TrackersGetNoPointOfAThrottledFailedOrWrongLaunch) {
+  const Comparison comparison = with_change([](MadeUpRun& run) {
+    run.rows[0].time_status = "throttled";
+    run.rows[1].time_status = "failed";
+    run.rows[2].check = "wrong";
+  });
+  EXPECT_EQ(nlohmann::json::parse(as("bencher", comparison)).size(), 1u);
+  for (const char* format : {"github-action-benchmark-bigger", "github-action-benchmark-smaller"}) {
+    for (const auto& entry : nlohmann::json::parse(as(format, comparison)))
+      EXPECT_THAT(entry["name"].get<std::string>(), testing::StartsWith("waves/spin/plain/number=3 "));
+  }
+}
+
 // A gate without a GPU: rows that `occbench calc` computes of binaries and batches.
 std::string calc_batch(const std::string& rows) {
   const TemporaryFolder folder;
