@@ -188,6 +188,10 @@ ExitStatus gate(const GateOptions& options, Console& console) {
   }
   Tolerances tolerances = tolerances_of(options);
   tolerances.any_source = options.any_source;
+  if (tolerances.left_out > 0)
+    fmt::print(console.err,
+               "--tolerances-from: left out {} whose time_status is not ok or whose result is wrong\n",
+               counted(static_cast<long long>(tolerances.left_out), "row"));
   const auto save_tolerances = [&] {
     if (!options.save_tolerances.empty()) replace_text(options.save_tolerances, tolerances.to_json());
   };
@@ -226,7 +230,7 @@ void declare_tolerances(CLI::App& parser, GateOptions& options) {
               R"(JSON: {"gpu": "NVIDIA H200", "all": {"achieved_pct": {"limit": 1, "spreads": 3}}, "experiments": {"waves": {...}}})")
           ->type_name("FILE");
   add_value(parser, "--tolerances-from", "RUN RUN ...", options.tolerances_from,
-            "take the tolerances from runs of one build on one machine: all that follow, up to the "
+            "take the tolerances from runs of one build on one GPU: all that follow, up to the "
             "next option or --")
       ->expected(2, 1000)
       ->excludes(file);

@@ -26,7 +26,8 @@ struct MergeOptions {
 
 void print_complaints(const Merged& merged, bool shards, std::ostream& err) {
   for (const std::string& file : merged.torn)
-    fmt::print(err, "{}: the last line has no end and is left out; occbench run --resume measures it again\n",
+    fmt::print(err,
+               "{}: the last line has no end and is left out; occbench run --resume measures a row again\n",
                file);
   for (const std::string& place : merged.conflict_places)
     fmt::print(err, "conflict: {}: two rows of the same {} differ; both are kept\n", place,

@@ -224,7 +224,7 @@ class Merge {
   }
 
   /// Samples name no GPU, so that they can stand in one file only where no case is in two.
-  void merge_samples(std::span<const fs::path> files, OutputFile& merged) const {
+  void merge_samples(std::span<const fs::path> files, OutputFile& merged) {
     merged.write(samples_header());
     for (std::size_t file = 0; file < files.size(); ++file) {
       RowStream samples(samples_beside(files[file]));
@@ -235,6 +235,7 @@ class Merge {
         const auto found = cases_.find(cells[experiment] + "/" + cells[name]);
         if (found != cases_.end() && found->second == file) merged.write(samples.record() + "\n");
       }
+      if (samples.torn()) merged_.torn.push_back(samples.source());
     }
     merged.complete();
   }

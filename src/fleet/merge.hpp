@@ -28,8 +28,9 @@ struct Merged {
   std::size_t duplicates = 0;  ///< rows that were left out: an equal one is there
   std::size_t conflicts = 0;   ///< rows of a GPU and a case that has another row; both are kept
   std::vector<std::string>
-      conflict_places;            ///< "FILE, line N, and FILE, line N: GPU, experiment/case", a few
-  std::vector<std::string> torn;  ///< files whose last line has no end; that line is left out
+      conflict_places;  ///< "FILE, line N, and FILE, line N: GPU, experiment/case", a few
+  std::vector<std::string>
+      torn;  ///< files of rows or samples whose last line has no end; that line is left out
   std::vector<Gap> gaps;
   bool simulated = false;      ///< the rows are
   bool samples = false;        ///< whether samples of all files stand in FILE.samples.csv

@@ -138,8 +138,11 @@ void check_run(const RecordedRun& run, std::string_view side, const Tolerances& 
         {Grade::no_verdict,
          fmt::format("the last line of the {} {} has no end: its run was stopped", side, run.source)});
   if (!run.stray_samples.empty())
-    into.general.push_back({Grade::note, fmt::format("{} is left out: its samples are not of the rows of {}",
-                                                     run.stray_samples, run.source)});
+    into.general.push_back(
+        {Grade::note,
+         fmt::format("{} is left out: {}", run.stray_samples,
+                     run.torn_samples ? "its last line has no end"
+                                      : fmt::format("its samples are not of the rows of {}", run.source))});
   for (const RecordedCase& recorded : run.cases) {
     kind.add(recorded.row.time_status, run.source);
     const std::string& gpu = recorded.row.gpu;

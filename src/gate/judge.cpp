@@ -207,11 +207,20 @@ bool of_a_program(const Row& row) {
   return row.launches.has_value();
 }
 
+/// Empty where the row does not say.
+std::string throttle_reasons(const Row& row) try {
+  return parse_gpu_state(row.gpu_state).condition.throttle_reasons;
+} catch (const InputError&) {
+  return "";
+}
+
 /// Why a row's measurements are good for nothing; empty if they are.
 std::string unfit(const Row& row) {
   if (row.time_status == "ok" || row.time_status == "unstable" || row.time_status == "simulated") return "";
   const std::string status = row.time_status.empty() ? "not measured" : row.time_status;
-  return row.note.empty() ? status : fmt::format("{} ({})", status, row.note);
+  // The note of a throttled row says something else.
+  const std::string why = status == "throttled" ? throttle_reasons(row) : row.note;
+  return why.empty() ? status : fmt::format("{} ({})", status, why);
 }
 
 /// What makes the first such row unfit, and on which side it stands.

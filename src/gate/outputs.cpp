@@ -180,12 +180,19 @@ std::string comparison_json(const Comparison& comparison) {
   return json_text(root) + "\n";
 }
 
+/// What a throttled, failed or wrong launch measured is no point of a curve.
+bool is_tracked(const ComparedCase& compared) {
+  if (!compared.candidate) return false;
+  const Row& row = compared.candidate->row;
+  return row.check != "wrong" && row.time_status != "throttled" && row.time_status != "failed";
+}
+
 /// What the candidate measured, whatever the verdict, for benchmark-action/github-action-benchmark: its tools
 /// customBiggerIsBetter and customSmallerIsBetter. Fields as in its README, "Use this action with custom benchmarks".
 std::string comparison_github_action_benchmark(const Comparison& comparison, bool bigger_is_better) {
   Json list = Json::array();
   for (const ComparedCase& compared : comparison.cases) {
-    if (!compared.candidate) continue;
+    if (!is_tracked(compared)) continue;
     for (const Metric& metric : metrics_of(compared)) {
       // The action alerts on ratios, which say nothing of a difference near 0.
       if (metric.bigger_is_better != bigger_is_better || metric.unit == "points") continue;
@@ -206,7 +213,7 @@ std::string comparison_github_action_benchmark(const Comparison& comparison, boo
 std::string comparison_bencher(const Comparison& comparison) {
   Json root = Json::object();
   for (const ComparedCase& compared : comparison.cases) {
-    if (!compared.candidate) continue;
+    if (!is_tracked(compared)) continue;
     Json measures = Json::object();
     for (const Metric& metric : metrics_of(compared)) {
       const bool time = metric.name == "time_us";

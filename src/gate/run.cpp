@@ -81,6 +81,11 @@ Real elapsed_spread(const CaseSamples& samples, const Row& row) {
 
 void add_samples(RecordedRun& run, std::string_view text) {
   const std::string source = samples_path(run.source).string();
+  run.torn_samples = !text.ends_with('\n');
+  if (run.torn_samples) {
+    run.stray_samples = source;
+    return;
+  }
   std::map<std::pair<std::string, std::string>, CaseSamples> by_name;
   for (const Sample& sample : parse_samples(text, source)) {
     std::vector<double>* values = by_name[{sample.experiment, sample.case_name}].of(sample.quantity);

@@ -24,7 +24,8 @@ struct RecordedRun {
   std::vector<RecordedCase> cases = {};
   bool torn = false;  ///< the last line has no end: the run was stopped while it wrote
   bool has_samples = false;
-  std::string stray_samples = "";  ///< a file of samples that are not of these rows, and so left out
+  std::string stray_samples = "";  ///< a file of samples that is torn or not of these rows, and so left out
+  bool torn_samples = false;
 
   bool has_column(std::string_view name) const;
 };

@@ -253,19 +253,25 @@ Tolerances parse_tolerances(std::string_view json, std::string_view source) {
   return TolerancesReader(source).read(parse_json(json, source));
 }
 
-/// How far runs of other GPUs lie apart, or a run from itself, says nothing of what repeats.
-void require_runs_of_one_gpu(std::span<const RecordedRun> runs) {
+/// How far runs of other builds or GPUs lie apart, or a run from itself, says nothing of what repeats. Of a sweep each
+/// experiment may be of its own build.
+void require_runs_of_one_build(std::span<const RecordedRun> runs) {
   const RecordedRun& first = runs.front();
+  std::map<std::string_view, std::pair<const Row*, std::string_view>> firsts;  ///< of each experiment
   bool all_are_one = true;
   for (const RecordedRun& run : runs) {
     all_are_one =
         all_are_one && std::ranges::equal(run.cases, first.cases, {}, &RecordedCase::row, &RecordedCase::row);
-    if (run.cases.empty() || first.cases.empty()) continue;
-    const std::string& gpu = run.cases.front().row.gpu;
-    const std::string& other = first.cases.front().row.gpu;
-    if (gpu != other)
-      throw InputError("{} is of {} and {} of {}: tolerances come from runs of one GPU model", first.source,
-                       other, run.source, gpu);
+    for (const RecordedCase& recorded : run.cases) {
+      const Row& row = recorded.row;
+      const auto& [other, source] = firsts.try_emplace(row.experiment, &row, run.source).first->second;
+      for (const auto member : {&Row::gpu, &Row::gpu_uuid, &Row::commit}) {
+        if (row.*member != other->*member)
+          throw InputError(
+              "{} is of {} and {} of {}: tolerances come from runs of one build on one GPU; leave out others",
+              source, other->*member, run.source, row.*member);
+      }
+    }
   }
   if (all_are_one)
     throw InputError("{} and the others are one run: tolerances come from several", first.source);
@@ -273,20 +279,24 @@ void require_runs_of_one_gpu(std::span<const RecordedRun> runs) {
 
 Tolerances tolerances_from(std::span<const RecordedRun> runs) {
   if (runs.size() < 2) throw InputError("tolerances need two runs or more of one build; better are five");
-  require_runs_of_one_gpu(runs);
+  require_runs_of_one_build(runs);
   std::vector<const Quantity*> quantities = {&time_quantity()};
   for (const Quantity& quantity : measured_quantities()) quantities.push_back(&quantity);
 
+  Tolerances tolerances;
   std::map<std::pair<Key, const Quantity*>, std::vector<double>> readings;
   for (const RecordedRun& run : runs) {
     for (const RecordedCase& recorded : run.cases) {
+      if (recorded.row.time_status != "ok" || recorded.row.check == "wrong") {
+        if (recorded.row.time_status != "skipped") ++tolerances.left_out;
+        continue;
+      }
       for (const Quantity* quantity : quantities) {
         const Real value = quantity->value(recorded.row);
         if (value) readings[{{recorded.row.experiment, recorded.row.case_}, quantity}].push_back(*value);
       }
     }
   }
-  Tolerances tolerances;
   for (const RecordedRun& run : runs) {
     if (tolerances.gpu.empty() && !run.cases.empty()) tolerances.gpu = run.cases.front().row.gpu;
   }

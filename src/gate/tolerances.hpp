@@ -74,6 +74,9 @@ class Tolerances {
   /// The GPU model whose runs they were derived from; empty = any.
   std::string gpu;
 
+  /// Rows of those runs, without skipped ones, that they were not derived from: not timed as ok, or of a wrong result.
+  std::size_t left_out = 0;
+
   /// What was set, as parse_tolerances reads it.
   std::string to_json() const;
 
@@ -86,9 +89,10 @@ class Tolerances {
 /// what is left out stays as it was. @throws InputError naming `source` and the value that cannot be.
 Tolerances parse_tolerances(std::string_view json, std::string_view source);
 
-/// From runs of one build on one machine: for each experiment and quantity one and a half times the largest
+/// From runs of one build on one GPU: for each experiment and quantity one and a half times the largest
 /// difference between two of the runs in any case, and not less than the quantity can be read to. What they
-/// do not measure keeps its default. @throws InputError for fewer than two runs, or runs that share no case.
+/// do not measure keeps its default. @throws InputError for fewer than two runs, runs of several builds or GPUs, or runs
+/// that share no case.
 Tolerances tolerances_from(std::span<const RecordedRun> runs);
 
 }  // namespace occbench

@@ -253,12 +253,19 @@ void print_why_uncounted(std::span<const CaseRecord> cases, Console& console) {
   if (first != cases.end() && !first->note.empty()) fmt::print(console.err, "counters: {}\n", first->note);
 }
 
+/// A file that is resumed may have rows of other cases.
+void tell_other_rows(const fs::path& out, std::size_t others, Console& console) {
+  if (others > 0)
+    fmt::print(console.err, "{} has {} of other cases too\n", out.string(),
+               counted(static_cast<long long>(others), "row"));
+}
+
 /// What is not as it should be, in one line each. @returns whether all that was asked for was measured
 bool summarize(const Runner& runner, const std::set<std::string>& wanted, const RunOptions& options,
-               Console& console) {
-  // A file that is resumed may have others.
+               const fs::path& out, Console& console) {
   std::vector<CaseRecord> cases = runner.cases();
   keep_named(cases, wanted);
+  tell_other_rows(out, runner.cases().size() - cases.size(), console);
   const Tally tally = tally_of(cases);
   fmt::print(console.out,
              "\n{} of {} cases: {} failed, {} with a wrong result, {} skipped, {} unstable, {} without "
@@ -372,7 +379,7 @@ ExitStatus measure_benches(const RunOptions& options, const std::vector<Bench>& 
   Runner runner(options, out, progress, console);
   for (const Bench& bench : benches) runner.run(bench);
   progress.clear();
-  const bool complete = summarize(runner, wanted, options, console);
+  const bool complete = summarize(runner, wanted, options, out, console);
   fmt::print(console.out, "Rows: {}   samples: {}   log: {}\n", out.string(), samples_path(out).string(),
              runner.log().string());
   if (!complete && stop_asked()) fmt::print(console.err, "interrupted; to go on: {}\n", resuming);
@@ -421,15 +428,17 @@ ExitStatus rehearse(const RunOptions& options, Console& console) {
     kind.add(row.time_status, out.string());
     finished.insert(full_name(row));
   }
+  std::size_t done = 0;
   for (const CaseRecord& each : cases) {
-    if (finished.contains(full_name(each.identity))) continue;
-    if (stop_asked()) break;
-    file.append(row_of(simulated(each, provenance_of(each.provenance, options))), {});
-    finished.insert(full_name(each.identity));
+    if (!finished.erase(full_name(each.identity))) {
+      if (stop_asked()) continue;
+      file.append(row_of(simulated(each, provenance_of(each.provenance, options))), {});
+    }
+    ++done;
   }
-  fmt::print(console.out, "{}\n{} of {} cases. Rows: {}\n", kSimulatedLine, finished.size(), cases.size(),
-             out.string());
-  return finished.size() < cases.size() ? ExitStatus::no_verdict : ExitStatus::done;
+  tell_other_rows(out, finished.size(), console);
+  fmt::print(console.out, "{}\n{} of {} cases. Rows: {}\n", kSimulatedLine, done, cases.size(), out.string());
+  return done < cases.size() ? ExitStatus::no_verdict : ExitStatus::done;
 }
 
 }  // namespace occbench

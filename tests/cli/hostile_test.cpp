@@ -107,8 +107,8 @@ TEST_F(Hostile, ARegressionStaysARegressionOnAFullStandardOutput) {
 
 TEST_F(Hostile, AnOptionDoesNotSwallowWhatFollowsItsValue) {
   std::vector<std::string> files;
-  for (int gpu = 1; gpu <= 3; ++gpu)
-    files.push_back(write_as(fmt::format("g{}.csv", gpu), fmt::format("GPU-{}", gpu)));
+  for (int run = 1; run <= 3; ++run)
+    files.push_back(write_as(fmt::format("g{}.csv", run), "GPU-1", 1 + 0.001 * run));
   EXPECT_NE(shell("\"$OCCBENCH\" gate --write json=x g1.csv g1.csv > out 2> err"), 64) << read("err");
   EXPECT_THAT(read("x"), HasSubstr("\"verdict\""));
   EXPECT_NE(run_command({"gate", "--tolerances-from", files[0], files[1], "--", files[0], files[2]}).status,

@@ -268,6 +268,11 @@ TEST_F(MergingFiles, PutsTheSamplesOfShardsTogether) {
   write("2.samples.csv", samples_header() + csv_record(b));
   EXPECT_TRUE(merge(files).samples);
   EXPECT_THAT(read_samples(samples_path(out_)), ElementsAre(a, b));
+  const fs::path torn = write("2.samples.csv", samples_header() + csv_record(b) + "waves,b,ti");
+  const Merged merged = merge(files);
+  EXPECT_THAT(merged.torn, ElementsAre(torn.string()));
+  EXPECT_FALSE(merged.whole());
+  EXPECT_THAT(read_samples(samples_path(out_)), ElementsAre(a, b));
 }
 
 TEST_F(MergingFiles, LeavesOutSamplesThatDoNotSayOfWhichGpuTheyAre) {

@@ -483,7 +483,9 @@ TEST(Gate, GivesNoVerdictOnAThrottledOrFailedCaseOfEitherSide) {
   for (const char* status : {"throttled", "failed", "skipped", ""}) {
     MadeUpRun broken = baseline();
     broken.rows[0].time_status = status;
-    broken.rows[0].note = "why";
+    const bool throttled = status == std::string_view("throttled");
+    broken.rows[0].note = throttled ? "not predicted" : "why";
+    if (throttled) broken.rows[0].gpu_state = "temperature_c=84;throttle_reasons=why";
     EXPECT_EQ(compare(baseline().run(), broken.run(), {}).verdict(), Verdict::no_verdict) << status;
     EXPECT_EQ(compare(broken.run(), baseline().run(), {}).verdict(), Verdict::no_verdict) << status;
     EXPECT_THAT(first_reason(compare(baseline().run(), broken.run(), {})),

@@ -377,6 +377,10 @@ TEST_F(GateCommand, SamplesOfOtherRowsAreLeftOutAndNamed) {
   write("b.samples.csv", scattering_samples(made_up_row(1)));
   EXPECT_EQ(gate({baseline, candidate}), 1) << "they are of another case";
   EXPECT_THAT(out_, HasSubstr("b.samples.csv is left out"));
+  const std::string samples = scattering_samples(run.rows[0]);
+  write("b.samples.csv", samples.substr(0, samples.size() - 2));
+  EXPECT_EQ(gate({baseline, candidate}), 1) << "they are torn";
+  EXPECT_THAT(out_, HasSubstr("b.samples.csv is left out: its last line has no end"));
 }
 
 TEST_F(GateCommand, APassWithoutSamplesSaysSoOnce) {
@@ -504,6 +508,11 @@ TEST_F(GateCommand, TolerancesComeFromAFileOrFromRuns) {
   EXPECT_EQ(gate({"--save-tolerances", path("made.json"), "--tolerances-from", a, b, a}), 0);
   EXPECT_EQ(gate({a, b, "--tolerances", path("made.json")}), 0);
   EXPECT_EQ(gate({a, b, "--tolerances-from", a, c, a}), 0);
+  EXPECT_EQ(err_, "");
+  lower.rows[0].time_status = "throttled";
+  lower.rows[2].check = "wrong";  // both cases of block_size
+  EXPECT_EQ(gate({a, b, "--tolerances-from", a, write_run("bad", lower)}), 1);
+  EXPECT_THAT(err_, HasSubstr("left out 2 rows whose time_status is not ok or whose result is wrong"));
 }
 
 /// A build folder whose `occbench run` takes what it writes from a recorded run, and notes that it was

@@ -261,6 +261,19 @@ TEST(GateOutputs, BencherGetsOccupancyAndLatencyInNanoseconds) {
   for (const auto& [name, measure] : measures.items()) EXPECT_TRUE(measure["value"].is_number()) << name;
 }
 
+TEST(GateOutputs, TrackersGetNoPointOfAThrottledFailedOrWrongLaunch) {
+  const Comparison comparison = with_change([](MadeUpRun& run) {
+    run.rows[0].time_status = "throttled";
+    run.rows[1].time_status = "failed";
+    run.rows[2].check = "wrong";
+  });
+  EXPECT_EQ(nlohmann::json::parse(as("bencher", comparison)).size(), 1u);
+  for (const char* format : {"github-action-benchmark-bigger", "github-action-benchmark-smaller"}) {
+    for (const auto& entry : nlohmann::json::parse(as(format, comparison)))
+      EXPECT_THAT(entry["name"].get<std::string>(), testing::StartsWith("waves/spin/plain/number=3 "));
+  }
+}
+
 // A gate without a GPU: rows that `occbench calc` computes of binaries and batches.
 std::string calc_batch(const std::string& rows) {
   const TemporaryFolder folder;
@@ -494,19 +507,23 @@ TEST(Tolerances, FromRunsLetTheseRunsPass) {
   }
 }
 
-TEST(Tolerances, DoNotComeFromOneRunGivenTwiceNorFromSeveralModels) {
+TEST(Tolerances, DoNotComeFromOneRunGivenTwiceNorFromSeveralGpusOrBuilds) {
   const RecordedRun run = made_up_run().run();
-  const RecordedRun other = made_up_run()
-                                .with([](MadeUpRun& made) {
-                                  for (Row& row : made.rows) row.gpu = "NVIDIA A100";
-                                })
-                                .run();
+  const auto other = [](std::string Row::*member, const std::string& value) {
+    MadeUpRun made = made_up_run();
+    for (Row& row : made.rows) row.*member = value;
+    return made.run("other.csv");
+  };
   const auto refusal = [](const std::vector<RecordedRun>& runs) {
     return message_of([&] { tolerances_from(runs); });
   };
   EXPECT_THAT(refusal({run, run}), testing::HasSubstr("are one run"));
-  EXPECT_THAT(refusal({run, other}),
-              testing::HasSubstr("of NVIDIA A100: tolerances come from runs of one GPU model"));
+  for (const auto& [member, value] :
+       {std::pair{&Row::gpu, "NVIDIA A100"}, {&Row::gpu_uuid, "GPU-2"}, {&Row::commit, "ba9876543210"}}) {
+    EXPECT_THAT(refusal({run, other(member, value)}),
+                testing::HasSubstr(fmt::format(
+                    "other.csv of {}: tolerances come from runs of one build on one GPU", value)));
+  }
 }
 
 TEST(Tolerances, NeedTwoRunsThatShareACase) {

@@ -127,6 +127,7 @@ TEST_F(RunningBenches, AResumedFileWithRowsOfOtherCasesCountsThoseThatAreMissing
   options_.resume = true;
   EXPECT_THAT(measure(), AllOf(HasSubstr("1/2 fake/b"), HasSubstr("2/2 fake/c")));
   EXPECT_EQ(read_rows(options_.out).size(), 3U);
+  EXPECT_THAT(err_.str(), HasSubstr("rows.csv has 1 row of other cases too\n"));
 }
 
 TEST_F(RunningBenches, ARunThatIsNotResumedKeepsTheRowsThatItsFileHas) {
@@ -436,6 +437,10 @@ TEST_F(Rehearsing, GoesOnWhereItStopped) {
   ASSERT_EQ(rehearse("parts.csv", {"--shard", "1/2"}), ExitStatus::done);
   ASSERT_EQ(rehearse("parts.csv", {"--resume"}), ExitStatus::done);
   EXPECT_EQ(rows("parts.csv"), rows("whole.csv"));
+  EXPECT_THAT(err_, Not(HasSubstr("other cases")));
+  ASSERT_EQ(rehearse("parts.csv", {"--shard", "2/2", "--resume"}), ExitStatus::done);
+  EXPECT_THAT(out_, HasSubstr("\n17 of 17 cases"));
+  EXPECT_THAT(err_, HasSubstr("parts.csv has 17 rows of other cases too\n"));
 }
 
 /// The first line of what a command prints.
