@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -43,6 +44,17 @@ std::string most_frequent(const FleetRows& rows, std::span<const std::size_t> gp
   return std::ranges::max_element(counts, {}, [](const auto& each) { return each.second; })->first;
 }
 
+/// Numbers of the cases that at least half of some GPUs have.
+std::vector<std::size_t> usual_cases(const FleetRows& rows, std::span<const std::size_t> gpus) {
+  std::vector<std::size_t> usual;
+  for (std::size_t number = 0; number < rows.cases.size(); ++number) {
+    const auto having =
+        std::ranges::count_if(gpus, [&](std::size_t gpu) { return rows.gpus[gpu].reading(number).present; });
+    if (2 * having >= std::ssize(gpus)) usual.push_back(number);
+  }
+  return usual;
+}
+
 std::size_t cases_of(const MeasuredGpu& gpu) {
   return static_cast<std::size_t>(std::ranges::count_if(gpu.readings, &CaseReading::present));
 }
@@ -54,14 +66,16 @@ std::size_t cases_read(const MeasuredGpu& gpu) {
   }));
 }
 
-/// Why a GPU is not compared; empty where it can be.
-std::string why_not(const FleetRows& rows, const MeasuredGpu& gpu, const std::string& commit,
+/// Why a GPU is not compared; empty where it can be. @param usual  cases that GPUs have
+std::string why_not(const MeasuredGpu& gpu, const std::string& commit, std::span<const std::size_t> usual,
                     std::size_t peers) {
   if (gpu.commit != commit)
     return fmt::format("its rows are of commit {}, those of most of its peers of {}: the code may differ",
                        gpu.commit, commit);
-  if (2 * cases_of(gpu) < rows.cases.size())
-    return fmt::format("it has {} of {} cases", cases_of(gpu), rows.cases.size());
+  const auto has =
+      std::ranges::count_if(usual, [&](std::size_t number) { return gpu.reading(number).present; });
+  if (2 * has < std::ssize(usual) || has == 0)
+    return fmt::format("it has {} of {} cases that most GPUs have", has, usual.size());
   if (2 * cases_read(gpu) < cases_of(gpu))
     return fmt::format("{} of its {} cases have a time and a clock", cases_read(gpu), cases_of(gpu));
   if (peers < kFewestPeers)
@@ -74,7 +88,7 @@ std::string why_not(const FleetRows& rows, const MeasuredGpu& gpu, const std::st
 
 /// A GPU's value of a quantity, and a place to say what comes of it.
 struct Value {
-  ComparedGpu* of;  ///< nullptr: a peer that is not judged
+  ComparedGpu* of;  ///< nullptr: of the baseline
   Deviation deviation;
 };
 
@@ -88,17 +102,15 @@ bool are_two_halves(std::vector<double> values, double named_from) {
          apart > values.back() - values[half];
 }
 
-/// @param values  less their median
+/// @param numbers  of the peers
+/// @param values   likewise less the peers' median
 /// @returns the distance from which on a GPU is named
-std::optional<double> judge(const FleetRows& rows, FleetQuantity quantity, std::vector<Value>& values) {
-  if (values.size() < kFewestPeers) return std::nullopt;
+std::optional<double> judge(const FleetRows& rows, FleetQuantity quantity, const std::vector<double>& numbers,
+                            const std::vector<Value>& values) {
+  if (numbers.size() < kFewestPeers) return std::nullopt;
   const FleetQuantityFacts& facts = facts_of(quantity);
-  std::size_t most_cases = 0;
-  std::vector<double> numbers;
-  for (const Value& each : values) {
-    most_cases = std::max(most_cases, each.deviation.cases);
-    numbers.push_back(each.deviation.value);
-  }
+  const double typical_cases = median(
+      mapped(values, [](const Value& each) { return static_cast<double>(each.deviation.cases); }));
   const Middle middle = middle_of(numbers, facts.named_from);
   const auto is_out = [&](double value) { return std::abs(value) > middle.named_from; };
   if (2 * std::ranges::count_if(numbers, is_out) >= std::ssize(numbers) ||
@@ -113,7 +125,7 @@ std::optional<double> judge(const FleetRows& rows, FleetQuantity quantity, std::
   for (const Value& each : values) {
     const double distance = each.deviation.value;
     // A median of far fewer cases is less certain.
-    if (each.of == nullptr || 2 * each.deviation.cases < most_cases ||
+    if (each.of == nullptr || 2 * static_cast<double>(each.deviation.cases) < typical_cases ||
         std::abs(distance) <= middle.named_from)
       continue;
     each.of->findings.push_back(
@@ -133,17 +145,26 @@ bool says(const FleetRows& rows, std::size_t gpu, FleetQuantity quantity, const 
   return quantity != FleetQuantity::counters || rows.gpus[gpu].sm_count == usual_sms;
 }
 
+/// What an event in most of a GPU's cases is where it happens to the peers as well.
+enum class Shared : unsigned char { usual, note, fault };
+
 /// Something that happens in a case or does not.
 struct Event {
   std::string cause;
   std::string words;  ///< "throttle reason sw_power_cap"
   std::function<bool(const CaseReading&, const FleetCase&)> happens;
+  Shared shared = Shared::usual;
 };
+
+/// Heat, the power supply and the slowdowns for either: a power cap is a setting.
+bool is_slowdown(const std::string& reason) {
+  return reason.ends_with("slowdown");
+}
 
 std::vector<Event> events_of(const FleetRows& rows) {
   std::vector<Event> events = {
       {"other_processes", "another process on the GPU",
-       [](const CaseReading& reading, const FleetCase&) { return reading.other_processes > 0; }},
+       [](const CaseReading& reading, const FleetCase&) { return reading.other_processes > 0; }, Shared::note},
       {"counters_missing", "counters that could not be read",
        [](const CaseReading& reading, const FleetCase&) { return reading.counters_missing; }},
       {"idle_sm", "an SM without work",
@@ -155,7 +176,8 @@ std::vector<Event> events_of(const FleetRows& rows) {
     events.push_back({"throttle_" + rows.reasons[number], "throttle reason " + rows.reasons[number],
                       [number](const CaseReading& reading, const FleetCase&) {
                         return (reading.throttle_reasons >> number & 1U) != 0;
-                      }});
+                      },
+                      is_slowdown(rows.reasons[number]) ? Shared::fault : Shared::usual});
   }
   return events;
 }
@@ -183,6 +205,8 @@ Count count_of(const FleetRows& rows, const MeasuredGpu& gpu, const Event& event
 
 /// More of a GPU's cases than of its peers', in % of them. In 71 recorded smoke runs nothing happened in any case.
 constexpr double kEventsNamedFrom = 5;
+/// Of a GPU's cases, in %, whatever happens to its peers.
+constexpr double kSharedNamedFrom = 50;
 /// One case or two may have been disturbed by anything.
 constexpr std::size_t kFewestEvents = 3;
 
@@ -250,11 +274,11 @@ Levels levels_of(const CaseReading& reading) {
           reading.achieved_elapsed_pct};
 }
 
-/// Takes the median of what is there from each value. Nothing is left where fewer than two have one.
-void subtract_median(std::vector<Levels>& levels, double Levels::*member) {
+/// Takes the median of what the peers, the first GPUs, have from each value. Nothing is left where fewer than two have one.
+void subtract_median(std::vector<Levels>& levels, std::size_t peers, double Levels::*member) {
   std::vector<double> there;
-  there.reserve(levels.size());
-  for (const Levels& each : levels) {
+  there.reserve(peers);
+  for (const Levels& each : std::span(levels).first(peers)) {
     if (!std::isnan(each.*member)) there.push_back(each.*member);
   }
   const double middle = there.size() < 2 ? kNoReading : median(there);
@@ -324,8 +348,9 @@ double as_ratio(const FleetQuantityFacts& facts, double difference) {
   return facts.tells_time ? -100 * std::expm1(-difference / 100) : 100 * std::expm1(difference / 100);
 }
 
-/// Of each of some GPUs, in their order: peers are all of them.
-std::vector<Deviations> deviations_of(const FleetRows& rows, std::span<const std::size_t> gpus) {
+/// Of each of some GPUs, in their order: so many of the first are the peers.
+std::vector<Deviations> deviations_of(const FleetRows& rows, std::span<const std::size_t> gpus,
+                                      std::size_t peers) {
   std::vector<std::array<std::vector<SaidByCase>, kFleetQuantities.size()>> said(gpus.size());
   std::vector<Levels> levels(gpus.size());
   for (std::size_t number = 0; number < rows.cases.size(); ++number) {
@@ -337,7 +362,7 @@ std::vector<Deviations> deviations_of(const FleetRows& rows, std::span<const std
     }
     const double typical = times.empty() ? 0 : median(times);
     for (const auto member : {&Levels::time, &Levels::clock, &Levels::longest, &Levels::achieved})
-      subtract_median(levels, member);
+      subtract_median(levels, peers, member);
     for (std::size_t i = 0; i < gpus.size(); ++i) {
       for (std::size_t q = 0; q < kFleetQuantities.size(); ++q) {
         const double value = said_of(kFleetQuantities[q], rows.cases[number], levels[i], typical);
@@ -356,7 +381,7 @@ std::vector<Deviations> deviations_of(const FleetRows& rows, std::span<const std
 }
 
 /// Appends what happens to a GPU in a larger share of its cases than to its peers: throttle reasons, another process, unread
-/// counters, an SM without work. @param peers  all, among them those of `compared`
+/// counters, an SM without work. Slowdowns and other processes in most of its cases are told whatever happens to peers.
 void add_events(const FleetRows& rows, std::span<const std::size_t> peers, std::span<ComparedGpu> compared) {
   for (const Event& event : events_of(rows)) {
     const std::vector<double> shares =
@@ -365,11 +390,14 @@ void add_events(const FleetRows& rows, std::span<const std::size_t> peers, std::
     for (ComparedGpu& each : compared) {
       const Count own = count_of(rows, rows.gpus[each.gpu], event);
       const double more = own.pct() - usual.median;
-      if (own.happened < kFewestEvents || more <= usual.named_from) continue;
+      const bool is_more = more > usual.named_from;
+      const bool is_told = is_more || (event.shared != Shared::usual && own.pct() > kSharedNamedFrom);
+      if (own.happened < kFewestEvents || !is_told) continue;
       each.findings.push_back({.cause = event.cause,
-                               .size = more,
+                               .size = is_more ? more : own.pct(),
                                .size_unit = "% of cases",
-                               .named_from = usual.named_from,
+                               .named_from = is_more ? usual.named_from : kSharedNamedFrom,
+                               .note = !is_more && event.shared == Shared::note,
                                .sentence = fmt::format("{} in {} of {} cases; its peers: in {:.0f} %.",
                                                        event.words, own.happened, own.cases, usual.median)});
     }
@@ -388,30 +416,24 @@ void add_failures(const FleetRows& rows, ComparedGpu& compared) {
       {.cause = "failed",
        .size = static_cast<double>(failed),
        .size_unit = "cases",
-       .sentence = fmt::format("{} of {} cases failed or gave a wrong result.", failed, rows.cases.size()),
+       .sentence = fmt::format("{} of {} cases failed or gave a wrong result.", failed,
+                               cases_of(rows.gpus[compared.gpu])),
        .worst_case = first});
 }
 
 /// Appends a note of cases that most peers have and this GPU has not: what ended it may have left no row.
-void add_missing(const FleetRows& rows, std::span<const std::size_t> peers, ComparedGpu& compared) {
-  const auto lacks = [&](std::size_t gpu, std::size_t number) {
-    return !rows.gpus[gpu].reading(number).present;
-  };
-  std::size_t missing = 0;
-  std::string first;
-  for (std::size_t number = 0; number < rows.cases.size(); ++number) {
-    if (!lacks(compared.gpu, number)) continue;
-    const auto lacking = std::ranges::count_if(peers, [&](std::size_t gpu) { return lacks(gpu, number); });
-    if (2 * lacking < std::ssize(peers) && missing++ == 0) first = rows.cases[number].name;
-  }
-  if (missing == 0) return;
+void add_missing(const FleetRows& rows, std::span<const std::size_t> usual, ComparedGpu& compared) {
+  std::vector<std::size_t> missing(usual.begin(), usual.end());
+  std::erase_if(missing,
+                [&](std::size_t number) { return rows.gpus[compared.gpu].reading(number).present; });
+  if (missing.empty()) return;
   compared.findings.push_back({.cause = "missing",
-                               .size = static_cast<double>(missing),
+                               .size = static_cast<double>(missing.size()),
                                .size_unit = "cases",
                                .note = true,
                                .sentence = fmt::format("it lacks {} of {} cases that most of its peers have.",
-                                                       missing, rows.cases.size()),
-                               .worst_case = first});
+                                                       missing.size(), usual.size()),
+                               .worst_case = rows.cases[missing.front()].name});
 }
 
 /// Appends columns in which a GPU differs from more than half of its peers, and cases that failed.
@@ -431,9 +453,10 @@ void add_differences(const FleetRows& rows, std::span<const std::size_t> peers,
                                                        value, attribute.unit, usual)});
     }
   }
+  const std::vector<std::size_t> usual = usual_cases(rows, peers);
   for (ComparedGpu& each : compared) {
     add_failures(rows, each);
-    add_missing(rows, peers, each);
+    add_missing(rows, usual, each);
   }
 }
 
@@ -456,24 +479,45 @@ bool ComparedGpu::out_of_line() const {
 
 ComparedFleet compare_gpus(const FleetRows& rows, std::span<const std::size_t> judged,
                            std::span<const std::size_t> baseline) {
-  std::vector<std::size_t> all(judged.begin(), judged.end());
-  all.insert(all.end(), baseline.begin(), baseline.end());
+  std::vector<std::size_t> all(baseline.begin(), baseline.end());
+  all.insert(all.end(), judged.begin(), judged.end());
   if (all.empty()) return {};
   require_one_model(rows, all);
   const std::string commit = most_frequent(rows, all, &MeasuredGpu::commit);
-  std::vector<std::size_t> peers;
-  for (const std::size_t gpu : all) {
-    if (why_not(rows, rows.gpus[gpu], commit, kFewestPeers).empty()) peers.push_back(gpu);
-  }
-
+  const std::vector<std::size_t> usual = usual_cases(rows, all);
+  const auto why_no_peer = [&](std::size_t gpu) {
+    return why_not(rows.gpus[gpu], commit, usual, kFewestPeers);
+  };
   ComparedFleet result;
+  std::vector<std::size_t> gpus;  // the peers first
+  const auto add = [&](std::span<const std::size_t> some) {
+    std::ranges::copy_if(some, std::back_inserter(gpus), &std::string::empty, why_no_peer);
+  };
+  add(baseline);
+  if (const auto other = std::ranges::find_if_not(baseline, &std::string::empty, why_no_peer);
+      other != baseline.end()) {
+    result.remarks.push_back(fmt::format("left out of the baseline: {} of {} ({}: {})",
+                                         baseline.size() - gpus.size(), counted(std::ssize(baseline), "GPU"),
+                                         rows.gpus[*other].uuid, why_no_peer(*other)));
+  }
+  const bool by_baseline = gpus.size() >= kFewestPeers;
+  if (!baseline.empty() && !by_baseline) {
+    result.remarks.push_back(
+        fmt::format("the baseline has {} of the {} GPUs that it needs: the judged GPUs are peers as well",
+                    gpus.size(), kFewestPeers));
+  }
+  const std::size_t in_baseline = gpus.size();
+  add(judged);
+  const std::span<const std::size_t> peers =
+      std::span(gpus).first(by_baseline ? in_baseline : gpus.size());
+
   std::vector<ComparedGpu>& compared = result.gpus;
   for (const std::size_t gpu : judged)
-    compared.push_back({gpu, {}, {}, why_not(rows, rows.gpus[gpu], commit, peers.size())});
+    compared.push_back({gpu, {}, {}, why_not(rows.gpus[gpu], commit, usual, peers.size())});
   std::vector<ComparedGpu*> place(rows.gpus.size(), nullptr);
   for (ComparedGpu& each : compared) place[each.gpu] = &each;
 
-  std::vector<Deviations> deviations = deviations_of(rows, peers);
+  std::vector<Deviations> deviations = deviations_of(rows, gpus, peers.size());
   const std::string sms = most_frequent(rows, all, &MeasuredGpu::sm_count);
   for (const FleetQuantity quantity : kFleetQuantities) {
     std::vector<double> numbers;
@@ -481,17 +525,18 @@ ComparedFleet compare_gpus(const FleetRows& rows, std::span<const std::size_t> j
       const auto& deviation = deviations[i][static_cast<std::size_t>(quantity)];
       if (deviation && says(rows, peers[i], quantity, sms)) numbers.push_back(deviation->value);
     }
-    const double usual = numbers.size() < kFewestPeers ? 0 : median(numbers);
+    const double middle = numbers.size() < kFewestPeers ? 0 : median(numbers);
+    for (double& number : numbers) number -= middle;
     std::vector<Value> values;
-    for (std::size_t i = 0; i < peers.size(); ++i) {
+    for (std::size_t i = 0; i < gpus.size(); ++i) {
       auto& deviation = deviations[i][static_cast<std::size_t>(quantity)];
-      if (deviation) deviation->value -= usual;
-      if (deviation && says(rows, peers[i], quantity, sms)) values.push_back({place[peers[i]], *deviation});
+      if (deviation) deviation->value -= middle;
+      if (deviation && says(rows, gpus[i], quantity, sms)) values.push_back({place[gpus[i]], *deviation});
     }
-    result.named_from[static_cast<std::size_t>(quantity)] = judge(rows, quantity, values);
+    result.named_from[static_cast<std::size_t>(quantity)] = judge(rows, quantity, numbers, values);
   }
-  for (std::size_t i = 0; i < peers.size(); ++i) {
-    if (place[peers[i]] != nullptr) place[peers[i]]->deviations = deviations[i];
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    if (place[gpus[i]] != nullptr) place[gpus[i]]->deviations = deviations[i];
   }
   if (peers.size() >= kFewestPeers) {
     add_events(rows, peers, compared);

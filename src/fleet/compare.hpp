@@ -83,6 +83,7 @@ struct ComparedFleet {
   std::vector<ComparedGpu> gpus;  ///< in the order of those that were judged
   /// By quantity, the distance from which on a GPU is named. Empty where none can be.
   std::array<std::optional<double>, kFleetQuantities.size()> named_from;
+  std::vector<std::string> remarks;  ///< on several GPUs or on what is not compared
 };
 
 /// Where values of GPUs lie, whatever few outliers among them do, and from how far from there on a GPU is named.
@@ -98,7 +99,8 @@ Middle middle_of(std::span<const double> values, double least);
 /// A GPU needs two others, or two runs.
 inline constexpr std::size_t kFewestPeers = 3;
 
-/// Compares GPUs with all of them and with a baseline, which itself is not judged.
+/// Compares GPUs with a baseline, which itself is not judged, or, where fewer than kFewestPeers of it can be compared, with it
+/// and all of them.
 /// @throws InputError if they are of several models
 ComparedFleet compare_gpus(const FleetRows& rows, std::span<const std::size_t> judged,
                            std::span<const std::size_t> baseline);

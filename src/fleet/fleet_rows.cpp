@@ -151,6 +151,7 @@ void FleetRows::add(const std::filesystem::path& file) {
     if (const Integer& clock = state.condition.memory_clock_mhz; gpu.memory_clock_mhz.empty() && clock)
       gpu.memory_clock_mhz = std::to_string(*clock);
   }
+  if (gpu_numbers.empty()) without_rows.push_back(stream.source());
   if (stream.torn()) torn.push_back(stream.source());
 }
 

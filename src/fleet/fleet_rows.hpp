@@ -68,6 +68,7 @@ class FleetRows {
   std::vector<FleetCase> cases;
   std::vector<std::string> reasons;  ///< throttle reasons that rows name
   std::vector<std::string> torn;     ///< files whose last line has no end
+  std::vector<std::string> without_rows;
   SimulatedOrMeasured kind;
 
  private:

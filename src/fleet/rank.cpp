@@ -1,7 +1,9 @@
 #include "fleet/rank.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <set>
@@ -12,6 +14,7 @@
 
 #include "occupancy/text.hpp"
 #include "record/json.hpp"
+#include "record/provenance.hpp"
 
 namespace occbench {
 namespace {
@@ -110,13 +113,13 @@ std::optional<ComparedGpu> against_own_past(const FleetRows& rows, Numbers own, 
   return now;
 }
 
-/// What differs from the GPU's own earlier runs.
-void add_changes(const FleetRows& rows, const std::map<std::string, Numbers>& earlier,
+/// What differs from the GPU's own earlier runs. @returns whether there are enough of them
+bool add_changes(const FleetRows& rows, const std::map<std::string, Numbers>& earlier,
                  ComparedGpu& compared) {
   const auto found = earlier.find(rows.gpus[compared.gpu].uuid);
-  if (found == earlier.end()) return;
+  if (found == earlier.end()) return false;
   std::optional<ComparedGpu> changed = against_own_past(rows, found->second, compared.gpu);
-  if (!changed) return;
+  if (!changed) return false;
   if (!compared.no_verdict.empty()) {
     if (changed->no_verdict.empty()) compared.deviations = changed->deviations;
     compared.no_verdict =
@@ -129,6 +132,7 @@ void add_changes(const FleetRows& rows, const std::map<std::string, Numbers>& ea
     finding.own_past = true;
     compared.findings.push_back(std::move(finding));
   }
+  return true;
 }
 
 /// Worst first: more than notes, then those without a verdict, then notes, then the rest; of each the largest distance.
@@ -154,7 +158,47 @@ Place place_in_order(const ComparedGpu& gpu) {
   return {group, -furthest};
 }
 
-/// Causes that all GPUs of a host have, where there are several and other hosts too.
+std::string name_of(const MeasuredGpu& gpu) {
+  return fmt::format("{}  {}", gpu.uuid, gpu.host);
+}
+
+/// Adds how many there are, and a few of their names; nothing where there is none.
+void remark(RankedFleet& ranked, std::string_view one, std::string_view said,
+            const std::vector<std::string>& names) {
+  constexpr std::size_t kMostNames = 8;
+  if (names.empty()) return;
+  const auto shown = std::span(names).first(std::min(kMostNames, names.size()));
+  ranked.remarks.push_back(fmt::format("{} {}: {}{}", counted(std::ssize(names), one), said,
+                                       fmt::join(shown, ", "), shown.size() < names.size() ? ", ..." : ""));
+}
+
+/// GPUs that every earlier file has.
+void remark_missing(const FleetRows& rows, const std::map<std::string, Numbers>& earlier, std::size_t files,
+                    RankedFleet& ranked) {
+  std::vector<std::string> missing;
+  for (const auto& [uuid, runs] : earlier) {
+    const bool is_here = std::ranges::any_of(
+        ranked.gpus, [&](const ComparedGpu& each) { return rows.gpus[each.gpu].uuid == uuid; });
+    if (!is_here && runs.size() == files) missing.push_back(name_of(rows.gpus[runs.front()]));
+  }
+  remark(ranked, "GPU", "in each earlier file and missing now", missing);
+}
+
+void remark_old(const FleetRows& rows, RankedFleet& ranked) {
+  constexpr std::chrono::days kOld(30);
+  std::string newest;
+  for (const ComparedGpu& each : ranked.gpus) newest = std::max(newest, rows.gpus[each.gpu].recorded_at);
+  if (newest.empty()) return;
+  const std::string oldest = iso_time(parse_iso_time(newest) - kOld);
+  std::vector<std::string> old;
+  for (const ComparedGpu& each : ranked.gpus) {
+    const MeasuredGpu& gpu = rows.gpus[each.gpu];
+    if (gpu.recorded_at < oldest) old.push_back(name_of(gpu));
+  }
+  remark(ranked, "GPU", fmt::format("recorded more than {} days before the newest", kOld.count()), old);
+}
+
+/// Causes that all GPUs of a host are out of line in, where there are several and other hosts too.
 std::vector<std::string> remarks_on_hosts(const FleetRows& rows, std::span<const ComparedGpu> gpus) {
   std::map<std::string, std::vector<const ComparedGpu*>> hosts;
   for (const ComparedGpu& each : gpus) hosts[rows.gpus[each.gpu].host].push_back(&each);
@@ -163,8 +207,9 @@ std::vector<std::string> remarks_on_hosts(const FleetRows& rows, std::span<const
     if (hosts.size() < 2 || members.size() < 2) continue;
     for (const FleetFinding& finding : members[0]->findings) {
       const bool all = std::ranges::all_of(members, [&](const ComparedGpu* each) {
-        return std::ranges::any_of(each->findings,
-                                   [&](const FleetFinding& other) { return other.cause == finding.cause; });
+        return std::ranges::any_of(each->findings, [&](const FleetFinding& other) {
+          return other.cause == finding.cause && !other.note;
+        });
       });
       if (all)
         remarks.push_back(fmt::format("all {} GPUs of node {} are out of line in {}: look at the node",
@@ -191,10 +236,6 @@ std::string told(const FleetFinding& finding) {
   if (!finding.since.empty()) text += "; since " + finding.since;
   if (!finding.worst_case.empty()) text += "; furthest in " + finding.worst_case;
   return text + ")\n";
-}
-
-std::string name_of(const MeasuredGpu& gpu) {
-  return fmt::format("{}  {}", gpu.uuid, gpu.host);
 }
 
 std::string heading(const FleetRows& rows, const RankedFleet& ranked) {
@@ -280,17 +321,23 @@ std::size_t RankedFleet::no_verdict() const {
 }
 
 RankedFleet rank_fleet(const FleetRows& rows, const FleetQuestion& question) {
-  RankedFleet ranked{compare_gpus(rows, question.judged, question.baseline), {}};
+  RankedFleet ranked{compare_gpus(rows, question.judged, question.baseline)};
+  remark(ranked, "file", "without a row", rows.without_rows);
+  remark_old(rows, ranked);
   if (!question.earlier.empty()) {
     const std::vector<PastRun> runs = past_runs(rows, question);
     std::map<std::string, Numbers> earlier;
     for (const std::size_t gpu : question.earlier) earlier[rows.gpus[gpu].uuid].push_back(gpu);
+    std::vector<std::string> without_past;
     for (ComparedGpu& each : ranked.gpus) {
       say_since_when(rows, runs, each);
-      add_changes(rows, earlier, each);
+      if (!add_changes(rows, earlier, each)) without_past.push_back(name_of(rows.gpus[each.gpu]));
     }
+    remark(ranked, "GPU", "with fewer than two earlier runs by this build, which --since needs",
+           without_past);
+    remark_missing(rows, earlier, runs.size(), ranked);
   }
-  ranked.remarks = remarks_on_hosts(rows, ranked.gpus);
+  std::ranges::move(remarks_on_hosts(rows, ranked.gpus), std::back_inserter(ranked.remarks));
   std::ranges::stable_sort(ranked.gpus, {}, place_in_order);
   return ranked;
 }
@@ -327,7 +374,8 @@ std::string fleet_json(const FleetRows& rows, const RankedFleet& ranked) {
                    {"recorded_at", gpu.recorded_at},
                    {"simulated", rows.kind.simulated()},
                    {"verdict", verdict_of(each)},
-                   {"why_no_verdict", each.no_verdict}};
+                   {"why_no_verdict", each.no_verdict},
+                   {"remarks", ranked.remarks}};
     Json& distances = object["distances"] = Json::object();
     for (const FleetQuantity quantity : kFleetQuantities) {
       const auto& deviation = each.deviations[static_cast<std::size_t>(quantity)];

@@ -17,8 +17,6 @@ struct FleetQuestion {
 
 /// A fleet, outliers first.
 struct RankedFleet : ComparedFleet {
-  std::vector<std::string> remarks;  ///< on nodes, of which all GPUs are out of line in the same
-
   std::size_t out_of_line() const;
   std::size_t no_verdict() const;
 };
