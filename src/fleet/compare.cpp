@@ -109,8 +109,8 @@ std::optional<double> judge(const FleetRows& rows, FleetQuantity quantity, const
                             const std::vector<Value>& values) {
   if (numbers.size() < kFewestPeers) return std::nullopt;
   const FleetQuantityFacts& facts = facts_of(quantity);
-  const double typical_cases = median(
-      mapped(values, [](const Value& each) { return static_cast<double>(each.deviation.cases); }));
+  const double typical_cases =
+      median(mapped(values, [](const Value& each) { return static_cast<double>(each.deviation.cases); }));
   const Middle middle = middle_of(numbers, facts.named_from);
   const auto is_out = [&](double value) { return std::abs(value) > middle.named_from; };
   if (2 * std::ranges::count_if(numbers, is_out) >= std::ssize(numbers) ||
@@ -164,7 +164,8 @@ bool is_slowdown(const std::string& reason) {
 std::vector<Event> events_of(const FleetRows& rows) {
   std::vector<Event> events = {
       {"other_processes", "another process on the GPU",
-       [](const CaseReading& reading, const FleetCase&) { return reading.other_processes > 0; }, Shared::note},
+       [](const CaseReading& reading, const FleetCase&) { return reading.other_processes > 0; },
+       Shared::note},
       {"counters_missing", "counters that could not be read",
        [](const CaseReading& reading, const FleetCase&) { return reading.counters_missing; }},
       {"idle_sm", "an SM without work",
@@ -412,20 +413,18 @@ void add_failures(const FleetRows& rows, ComparedGpu& compared) {
     if (failed++ == 0) first = rows.cases[number].name;
   }
   if (failed == 0) return;
-  compared.findings.push_back(
-      {.cause = "failed",
-       .size = static_cast<double>(failed),
-       .size_unit = "cases",
-       .sentence = fmt::format("{} of {} cases failed or gave a wrong result.", failed,
-                               cases_of(rows.gpus[compared.gpu])),
-       .worst_case = first});
+  compared.findings.push_back({.cause = "failed",
+                               .size = static_cast<double>(failed),
+                               .size_unit = "cases",
+                               .sentence = fmt::format("{} of {} cases failed or gave a wrong result.",
+                                                       failed, cases_of(rows.gpus[compared.gpu])),
+                               .worst_case = first});
 }
 
 /// Appends a note of cases that most peers have and this GPU has not: what ended it may have left no row.
 void add_missing(const FleetRows& rows, std::span<const std::size_t> usual, ComparedGpu& compared) {
   std::vector<std::size_t> missing(usual.begin(), usual.end());
-  std::erase_if(missing,
-                [&](std::size_t number) { return rows.gpus[compared.gpu].reading(number).present; });
+  std::erase_if(missing, [&](std::size_t number) { return rows.gpus[compared.gpu].reading(number).present; });
   if (missing.empty()) return;
   compared.findings.push_back({.cause = "missing",
                                .size = static_cast<double>(missing.size()),
@@ -508,8 +507,7 @@ ComparedFleet compare_gpus(const FleetRows& rows, std::span<const std::size_t> j
   }
   const std::size_t in_baseline = gpus.size();
   add(judged);
-  const std::span<const std::size_t> peers =
-      std::span(gpus).first(by_baseline ? in_baseline : gpus.size());
+  const std::span<const std::size_t> peers = std::span(gpus).first(by_baseline ? in_baseline : gpus.size());
 
   std::vector<ComparedGpu>& compared = result.gpus;
   for (const std::size_t gpu : judged)

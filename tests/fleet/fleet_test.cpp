@@ -4,8 +4,10 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <initializer_list>
 #include <iterator>
 #include <map>
+#include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -356,6 +358,99 @@ TEST_F(Fleet, NotesCasesThatMostPeersHave) {
   }
   EXPECT_EQ(fleet({write("lacking.csv", text)}), ExitStatus::done);
   EXPECT_THAT(out_, ContainsRegex("it lacks 1 of [0-9]+ cases that most of its peers have"));
+}
+
+/// One GPU that ran more of the suite, and another with a slow clock.
+TEST_F(Fleet, CountsTheCasesThatMostPeersHaveWhateverOneGpuHasMore) {
+  MadeUpFleet made_up(1);
+  std::string text;
+  for (int gpu = 0; gpu < 8; ++gpu) {
+    const std::vector<Row> rows = made_up.gpu(gpu, gpu == 5 ? Fault(slow_clock) : Fault());
+    text += text_of(rows);
+    for (Row more : rows) {
+      if (gpu != 2) break;
+      more.case_ += "/more";
+      text += csv_record(more);
+      more.case_ += "/and_more";
+      text += csv_record(more);
+    }
+  }
+  EXPECT_EQ(causes_of({write("more.csv", text)}), (Causes{{"GPU-00005", {"sm_clock"}}}));
+  EXPECT_THAT(out_, Not(HasSubstr("no verdict")));
+}
+
+TEST_F(Fleet, NamesSlowdownsOfMostGpusAndNotesTheirNeighbours) {
+  for (const int throttled : {9, 16}) {
+    std::map<int, Fault> faults;
+    for (int gpu = 0; gpu < throttled; ++gpu) {
+      faults[gpu] = [](Row& row) {
+        slow_clock(row);
+        row.gpu_state += ";throttle_reasons=hw_thermal_slowdown+sw_power_cap;other_processes=1";
+      };
+    }
+    const Causes causes = causes_of({fleet_file(1, 16, faults)});
+    EXPECT_EQ(causes.size(), throttled);
+    EXPECT_EQ(causes.at("GPU-00000"), (std::set<std::string>{"throttle_hw_thermal_slowdown"}));
+    EXPECT_THAT(out_, ContainsRegex("other_processes\"[^}]*\"note\":true"));
+  }
+}
+
+TEST_F(Fleet, ComparesWithTheBaselineHoweverManyAreJudged) {
+  MadeUpFleet made_up(1);
+  const auto baseline = [&](int gpus, const char* commit) {
+    std::string text;
+    for (int gpu = 0; gpu < gpus; ++gpu)
+      text += text_of(made_up.gpu(100 + gpu, [&](Row& row) { row.commit = commit; }));
+    return write("baseline.csv", text);
+  };
+  for (const int gpus : {2, 8, 20}) {
+    std::string text;
+    for (int gpu = 0; gpu < gpus; ++gpu) {
+      text += text_of(made_up.gpu(gpu, [](Row& row) {
+        slow_clock(row);
+        row.commit = "one";
+      }));
+    }
+    const std::string judged = write("judged.csv", text);
+    EXPECT_EQ(causes_of({judged, "--baseline", baseline(8, "one")}).size(), gpus) << out_;
+    EXPECT_THAT(out_, HasSubstr("\"remarks\":[]"));
+  }
+  const std::string judged = (folder_.path() / "judged.csv").string();
+  EXPECT_EQ(fleet({judged, "--baseline", baseline(2, "one")}), ExitStatus::done);
+  EXPECT_THAT(out_, HasSubstr("the baseline has 2 of the 3 GPUs that it needs: the judged GPUs are peers"));
+  EXPECT_EQ(fleet({judged, "--baseline", baseline(8, "another")}), ExitStatus::done);
+  EXPECT_THAT(out_,
+              HasSubstr("left out of the baseline: 8 of 8 GPUs (GPU-00100: its rows are of commit another"));
+}
+
+TEST_F(Fleet, ComparesWithEarlierRunsOfTheSameGpusAsABaseline) {
+  const std::string accepted = fleet_file(1, 6, {});
+  std::map<int, Fault> all;
+  for (int gpu = 0; gpu < 6; ++gpu) all[gpu] = slow_clock;
+  EXPECT_EQ(causes_of({fleet_file(2, 6, all), "--baseline", accepted}).size(), 6) << out_;
+}
+
+TEST_F(OwnPast, SaysWhatIsNotCompared) {
+  const auto run = [&](std::initializer_list<int> gpus, const char* commit) {
+    std::string text;
+    for (const int gpu : gpus) text += text_of(fleet_of_.gpu(gpu, [&](Row& row) { row.commit = commit; }));
+    return text;
+  };
+  for (const char* day : {"1", "2"}) write(fmt::format("past/{}.csv", day), run({0, 1, 2, 3}, "one"));
+  const std::string past = (folder_.path() / "past").string();
+  EXPECT_EQ(fleet({write("now.csv", run({0, 1, 2, 4}, "one")), "--since", past}), ExitStatus::done);
+  EXPECT_THAT(out_, ContainsRegex("1 GPU with fewer than two earlier runs by this build.*: GPU-00004"));
+  EXPECT_THAT(out_, HasSubstr("1 GPU in each earlier file and missing now: GPU-00003"));
+  EXPECT_EQ(fleet({write("now.csv", run({0, 1, 2, 3}, "another")), "--since", past, "--format", "json"}),
+            ExitStatus::done);
+  EXPECT_THAT(out_, HasSubstr("\"remarks\":[\"4 GPUs with fewer than two earlier runs by this build"));
+}
+
+TEST_F(Fleet, NamesAFileWithoutRowsAndGpusWhoseRowsAreOld) {
+  const Fault old = [](Row& row) { row.recorded_at = "2024" + row.recorded_at.substr(4); };
+  EXPECT_EQ(fleet({fleet_file(1, 6, {{2, old}}), write("nothing.csv", "")}), ExitStatus::done);
+  EXPECT_THAT(out_, HasSubstr("1 file without a row: " + (folder_.path() / "nothing.csv").string()));
+  EXPECT_THAT(out_, HasSubstr("1 GPU recorded more than 30 days before the newest: GPU-00002"));
 }
 
 TEST_F(Fleet, SaysHowMuchLessAndHowMuchLongerInPercentOfTheMedian) {
