@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <iterator>
 #include <memory>
 #include <ostream>
 #include <system_error>
@@ -155,15 +154,21 @@ std::string total_of_programs(std::span<const CaseRecord> all, const ExplainOpti
   return cases.empty() ? "" : fmt::format("\nTogether {}.\n", program_total(cases));
 }
 
-/// Those with theory and a counter's value, or work inferred from their time, that the filter matches.
-std::vector<CaseRecord> counted_cases(std::span<const CaseRecord> all, const ExplainOptions& options) {
+/// Those with theory and a counter's value, or work inferred from their time, that the filter matches; `left_out` says how many others
+/// it matches.
+std::vector<CaseRecord> counted_cases(std::span<const CaseRecord> all, const ExplainOptions& options,
+                                      std::string& left_out) {
   const auto matches = case_filter(options.filter);
-  std::vector<CaseRecord> cases;
-  std::ranges::copy_if(all, std::back_inserter(cases), [&](const CaseRecord& each) {
-    const bool says_enough =
-        each.readings.counters.achieved_pct || is_inferred_work(each.identity.work_source);
-    return each.theory && says_enough && matches(full_name(each.identity));
+  std::vector<CaseRecord> cases(all.begin(), all.end());
+  std::erase_if(cases, [&](const CaseRecord& each) { return !matches(full_name(each.identity)); });
+  const std::size_t others = std::erase_if(cases, [](const CaseRecord& each) {
+    const bool is_counted = each.readings.counters.achieved_pct.has_value();
+    return !each.theory || !(is_counted || is_inferred_work(each.identity.work_source));
   });
+  if (others > 0)
+    left_out =
+        fmt::format(" Left out: {} without theory, or neither counted nor of inferred work (see note).",
+                    counted(static_cast<std::int64_t>(others), "row"));
   const std::string uncounted = cases.empty() ? total_of_programs(all, options) : "";
   if (!uncounted.empty())
     throw InputError("no row has a counter's value; `occbench trace --counters 3` reads one of each.{}",
@@ -240,7 +245,8 @@ std::string why_there_is_none(const CaseRecord& record) {
 
 void print_case(const Explained& each, std::ostream& out) {
   const CaseRecord& record = each.record;
-  fmt::print(out, "{}\n  theory {:.1f} %", full_name(record.identity), record.theory->theoretical_pct);
+  fmt::print(out, "{}\n  theory {:.1f} %", one_line(full_name(record.identity)),
+             record.theory->theoretical_pct);
   if (record.prediction) fmt::print(out, ", {}", prediction_text(record));
   if (const auto& achieved = record.readings.counters.achieved_pct)
     fmt::print(out, ", {} {:.1f} %", read_by(record), *achieved);
@@ -313,7 +319,8 @@ ExitStatus explain_rows(const ExplainOptions& options, Console& console) {
         "--format lines prints rows as they were recorded; --profile and --repredict go with table, json or "
         "csv");
   const std::vector<CaseRecord> of_files = all_cases(options, console.err);
-  std::vector<CaseRecord> cases = counted_cases(of_files, options);
+  std::string left_out;
+  std::vector<CaseRecord> cases = counted_cases(of_files, options, left_out);
   const bool simulated = std::ranges::any_of(
       cases, [](const CaseRecord& each) { return each.times.status == TimeStatus::simulated; });
   if (simulated) {
@@ -323,7 +330,7 @@ ExitStatus explain_rows(const ExplainOptions& options, Console& console) {
   if (options.format == "lines") {
     const std::size_t shown = options.top > 0 ? std::min(options.top, cases.size()) : cases.size();
     print_lines({cases.data(), shown}, simulated, console.out);
-    fmt::print(console.err, "{} of {} rows, in the order of the files.\n", shown, cases.size());
+    fmt::print(console.err, "{} of {} rows, in the order of the files.{}\n", shown, cases.size(), left_out);
     return ExitStatus::done;
   }
   const std::string_view sorted_by = sort_by_loss(cases);
@@ -354,8 +361,8 @@ ExitStatus explain_rows(const ExplainOptions& options, Console& console) {
   }
   print_rows(rows, options.format, console.out);
   if (options.format == "table") fmt::print(console.out, "{}", total_of_programs(of_files, options));
-  fmt::print(console.err, "{} of {} rows, those first {}{}. {}\n", cases.size(), all, sorted_by,
-             options.predicts() ? "; re-predicted" : "", agreement_of_all);
+  fmt::print(console.err, "{} of {} rows, those first {}{}.{} {}\n", cases.size(), all, sorted_by,
+             options.predicts() ? "; re-predicted" : "", left_out, agreement_of_all);
   return ExitStatus::done;
 }
 

@@ -279,7 +279,7 @@ std::string ranking(const FleetRows& rows, const RankedFleet& ranked) {
     const auto distance = [&](std::size_t q) {
       return gpu.deviations[q] ? number(gpu.deviations[q]->value) : "";
     };
-    lines.push_back(line_of(one_line(name_of(rows.gpus[gpu.gpu])), distance, verdict_of(gpu)));
+    lines.push_back(line_of(name_of(rows.gpus[gpu.gpu]), distance, verdict_of(gpu)));
   }
   std::string text = "\n" + text_table(lines, "<>>>>>><");
   if (shown < ranked.gpus.size())

@@ -11,10 +11,21 @@
 namespace occbench {
 namespace {
 
+/// Whether a character of UTF-8 begins with it.
+bool begins_character(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;
+}
+
 /// Characters of UTF-8 text.
-std::size_t width_of(const std::string& text) {
-  return static_cast<std::size_t>(std::ranges::count_if(
-      text, [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; }));
+std::size_t width_of(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(text, begins_character));
+}
+
+/// Bytes before the character of that number, from 0; all where there are fewer.
+std::size_t bytes_before(std::string_view text, std::size_t character) {
+  std::size_t bytes = 0;
+  while (bytes < text.size() && !(begins_character(text[bytes]) && character-- == 0)) ++bytes;
+  return bytes;
 }
 
 /// What a suffix multiplies by; 0 for one that is none.
@@ -114,9 +125,13 @@ std::string waves_text(double waves, int digits) {
   return fmt::format("just {} {}", waves > std::round(waves) ? "over" : "under", whole);
 }
 
-std::string shortened(const std::string& name, std::size_t width, std::size_t head) {
-  if (name.size() <= width) return name;
-  return fmt::format("{}…{}", name.substr(0, head), name.substr(name.size() - (width - head - 1)));
+std::string shortened(const std::string& name, std::size_t width, std::size_t head,
+                      std::string_view between) {
+  const std::size_t all = width_of(name);
+  if (all <= width) return name;
+  const std::size_t tail = width - head - width_of(between);
+  return fmt::format("{}{}{}", name.substr(0, bytes_before(name, head)), between,
+                     name.substr(bytes_before(name, all - tail)));
 }
 
 std::string one_line(std::string text) {
@@ -138,7 +153,8 @@ std::string text_table(std::span<const std::vector<std::string>> lines, std::str
     for (std::size_t cell = 0; cell < line.size(); ++cell) {
       const std::string padding(widths[cell] - width_of(line[cell]), ' ');
       const bool to_the_left = alignment[std::min(cell, alignment.size() - 1)] == '<';
-      text += (cell > 0 ? "  " : "") + (to_the_left ? line[cell] + padding : padding + line[cell]);
+      const std::string shown = one_line(line[cell]);
+      text += (cell > 0 ? "  " : "") + (to_the_left ? shown + padding : padding + shown);
     }
     text.erase(text.find_last_not_of(' ') + 1);
     text += '\n';

@@ -88,12 +88,14 @@ std::string waves_text(double waves, int digits);
 
 /// Its begin and its end, `width` characters with what stands between them: names differ at both ends.
 /// @param head  characters of the begin
-std::string shortened(const std::string& name, std::size_t width, std::size_t head);
+std::string shortened(const std::string& name, std::size_t width, std::size_t head,
+                      std::string_view between = "…");
 
 /// One line, whatever a text holds: control characters become blanks.
 std::string one_line(std::string text);
 
-/// Lines of a table for a terminal: columns as wide as their widest cell, two spaces apart.
+/// Lines of a table for a terminal: columns as wide as their widest cell, two spaces apart, each cell
+/// on one_line().
 /// @param alignment '<' or '>' for each column; the last holds for all further ones
 std::string text_table(std::span<const std::vector<std::string>> lines, std::string_view alignment);
 

@@ -80,6 +80,10 @@ BusyTime busy_time(std::span<const Ran> all, std::vector<double>& beside_us) {
     since_us += us;
     if (!kernels.empty()) busy.kernels_us += us;
     if (kernels.empty() && copies > 0) busy.copies_us += us;
+    if (kernels.empty() && copies == 0 && us > kLongGapUs) {
+      ++busy.long_gaps;
+      busy.long_gaps_us += us;
+    }
     if (kernels.size() > 1) {
       busy.overlapping_us += us;
       for (const int kernel : kernels)
@@ -326,8 +330,22 @@ void report_estimates(const std::map<EstimateFault, std::int64_t>& launches, std
 
 /// Share of the time without a kernel from which on occupancy is not what to look at first: a choice.
 constexpr double kMostlyIdle = 0.5;
+/// Share of the time with nothing from which on long gaps are what it consists of: a choice.
+constexpr double kMostlyLongGaps = 0.5;
 /// Share of the time of kernels from which on several at once are worth a word: a choice.
 constexpr double kOftenAtOnce = 0.1;
+
+/// What mends the time without a kernel.
+std::string remedy_of_idle(const BusyTime& time, double copies, double idle) {
+  if (copies > idle)
+    return "copies: copy less, or beside kernels (pinned memory, non_blocking=True, a stream of its own)";
+  if (time.long_gaps_us <= kMostlyLongGaps * idle * time.all_us)
+    return "that: launch less often, or by CUDA graphs (torch.compile)";
+  return fmt::format(
+      "that: in {} longer than {:g} ms the host waits or prepares data (a data loader, a synchronization, "
+      "another rank)",
+      counted(time.long_gaps, "gap"), kLongGapUs / 1000);
+}
 
 void report_busy(const std::map<int, BusyTime>& busy, std::ostream& err) {
   for (const auto& [device, time] : busy) {
@@ -341,10 +359,7 @@ void report_busy(const std::map<int, BusyTime>& busy, std::ostream& err) {
     if (time.overlapping_us > kOftenAtOnce * time.kernels_us)
       fmt::print(err, "; several kernels ran at once for {:.0f} %", 100 * time.overlapping_us / time.all_us);
     if (copies + idle >= kMostlyIdle)
-      fmt::print(err, ". Occupancy does not mend {}: {}", copies > idle ? "copies" : "that",
-                 copies > idle
-                     ? "copy less, or beside kernels (pinned memory, non_blocking=True, a stream of its own)"
-                     : "launch less often, or by CUDA graphs (torch.compile)");
+      fmt::print(err, ". Occupancy does not mend {}", remedy_of_idle(time, copies, idle));
     fmt::print(err, "\n");
   }
 }

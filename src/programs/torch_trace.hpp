@@ -22,12 +22,17 @@ struct TorchKernel {
   double beside_us = 0;  ///< of its launches' time, in which others ran
 };
 
+/// From here on a GPU waits for more than the launch of a kernel, which takes microseconds: a choice.
+inline constexpr double kLongGapUs = 1000;
+
 /// Of one GPU, from its first kernel to the end of its last, microseconds.
 struct BusyTime {
   double all_us = 0;
-  double kernels_us = 0;      ///< in which at least one ran
-  double copies_us = 0;       ///< in which none ran, and memory was copied or set
-  double overlapping_us = 0;  ///< in which several kernels ran
+  double kernels_us = 0;       ///< in which at least one ran
+  double copies_us = 0;        ///< in which none ran, and memory was copied or set
+  double overlapping_us = 0;   ///< in which several kernels ran
+  std::int64_t long_gaps = 0;  ///< without a kernel or a copy for longer than kLongGapUs
+  double long_gaps_us = 0;     ///< in these
 };
 
 struct TorchTrace {

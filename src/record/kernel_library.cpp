@@ -95,6 +95,7 @@ constexpr LibraryPattern kPatterns[] = {
     {"ampere_", "gemm", &kProducts},
     {"cutlass::Kernel2", "", &kProducts},
     {"cutlass", "", &kCutlass},
+    {"kernel_cutlass_", "", &kCutlass},
     {"", "loadstore_modifier_t", &kCufft},
     {"regular_fft", "", &kCufft},
     {"vector_fft", "", &kCufft},

@@ -225,12 +225,11 @@ class BoundedText {
   std::size_t size_ = 0;
 };
 
-std::string cut_to_length(std::string text) {
-  if (text.size() <= kLongestKernelName) return text;
+std::string cut_to_length(const std::string& text) {
+  constexpr std::string_view kBetween = "...";
   // Kernels of libraries differ at both ends of their names.
-  const std::size_t tail = kLongestKernelName / 3;
-  const std::size_t head = kLongestKernelName - tail - 3;
-  return text.substr(0, head) + "..." + text.substr(text.size() - tail);
+  constexpr std::size_t kTail = kLongestKernelName / 3;
+  return shortened(text, kLongestKernelName, kLongestKernelName - kTail - kBetween.size(), kBetween);
 }
 
 /// Of relocatable device code: nvcc puts the module in front of what a file keeps to itself, and with it hashes of its path.

@@ -28,7 +28,7 @@ inline constexpr std::size_t kMostOfDemangledName = std::size_t{1} << 16;
 ///   _ZN8__main__10add_racingB2v1B104cw51cXTLSUw...E -> _ZN8__main__10add_racingE
 std::string kernel_name_of_any_build(std::string name);
 
-/// Longest name that shortened_kernel_name() returns, bytes.
+/// Longest name that shortened_kernel_name() returns, characters.
 inline constexpr std::size_t kLongestKernelName = 80;
 
 /// A demangled name as people write it: without return type, parameters and namespaces, and with fewer of its

@@ -623,6 +623,18 @@ TEST_F(Explain, RefusesWhatMatchesNothing) {
           testing::Not(HasSubstr("--filter"))));
 }
 
+TEST_F(Explain, SaysHowManyRowsItLeavesOutAndWhereTheyTellWhy) {
+  Row uncounted = measured("uncounted", 1056, 0);
+  uncounted.achieved_pct.reset();
+  std::ofstream(file_, std::ios::app) << csv_record(uncounted);
+  const char* const said = "Left out: 1 row without theory, or neither counted nor of inferred work";
+  for (const char* const format : {"table", "lines"}) {
+    const auto all = run_command({"explain", file_.c_str(), "--top", "0", "--format", format});
+    EXPECT_THAT(all.err, testing::AllOf(HasSubstr("3 of 3 rows"), HasSubstr(said))) << format;
+  }
+  EXPECT_THAT(run_command({"explain", file_.c_str(), "--filter", "full"}).err, Not(HasSubstr("Left out")));
+}
+
 TEST_F(Explain, SaysHowManyLaunchesOfAProgramHaveNeitherCounterNorTime) {
   Row uncounted = measured("uncounted", 1056, 0);
   uncounted.achieved_pct.reset();

@@ -101,6 +101,19 @@ TEST_F(TraceCommandTest, RowsThatItInferredAreExplainedAsTheyWerePredicted) {
   }
 }
 
+TEST_F(TraceCommandTest, PrintsAnyNameOnOneLineAndCutsItBetweenCharacters) {
+  std::string letters;
+  for (int i = 0; i < 21; ++i) letters += "ü";
+  std::string text = kTorchTrace;
+  text.replace(text.find("_Z6reducePKfPfi"), 15, R"(two\nlines)");
+  text.replace(text.find("gemm"), 4, "[" + letters + letters + "]");
+  std::ofstream(trace_) << text;
+  const std::string said = printed({"trace", "--import", trace_.c_str(), "--out", out_.c_str()});
+  EXPECT_THAT(said, HasSubstr("  two lines<<<1584, 256>>>" + std::string(20, ' ') + "  "));
+  EXPECT_THAT(said, HasSubstr("  [" + letters + "…<<132, 384, 229376>>>  "));
+  EXPECT_THAT(printed({"explain", out_.c_str()}), HasSubstr("trace/two lines<<<1584, 256>>>\n"));
+}
+
 TEST_F(TraceCommandTest, KeepsTheRowsThatItsFileHas) {
   const auto import = [&] {
     return run_command({"trace", "--import", trace_.c_str(), "--out", out_.c_str()});

@@ -125,6 +125,20 @@ TEST(TorchTrace, TellsCopiesFromTimeWithNothing) {
                         "copy less, or beside kernels (pinned memory"));
 }
 
+TEST(TorchTrace, TellsAFewLongGapsFromManyShortOnes) {
+  const auto with_gaps = [](int gaps, double gap_us) {
+    std::string events;
+    for (int i = 0; i <= gaps; ++i)
+      events +=
+          (i > 0 ? "," : "") + kernel_event("one", 10, "132,1,1", "128,1,1", 32, 0, 3, 7, i * (10 + gap_us));
+    return imported(events).first;
+  };
+  EXPECT_THAT(with_gaps(2, 3000), HasSubstr("Occupancy does not mend that: in 2 gaps longer than 1 ms the "
+                                            "host waits or prepares data (a data loader, a synchronization, "
+                                            "another rank)\n"));
+  EXPECT_THAT(with_gaps(300, 20), HasSubstr("Occupancy does not mend that: launch less often"));
+}
+
 TEST(TorchTrace, KernelsOfNoTimeOrLeftOutChangeNothingOfWhenTheGpuWasBusy) {
   const auto kernel = [](double begin_us, double us, const char* grid = "132,1,1") {
     return kernel_event("one", us, grid, "128,1,1", 32, 0, 3, 7, begin_us);

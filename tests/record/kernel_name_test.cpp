@@ -164,6 +164,15 @@ TEST(KernelName, OfALibraryKeepsBothEnds) {
       << text;
 }
 
+TEST(KernelName, IsCutBetweenCharacters) {
+  std::string letters;
+  for (int i = 0; i < 60; ++i) letters += "ü";
+  EXPECT_EQ(shortened_kernel_name("[" + letters + "]"), "[" + letters + "]");
+  const std::string end = letters.substr(0, std::size_t{2} * 25) + "]";
+  EXPECT_EQ(shortened_kernel_name("[" + letters + letters + "]"),
+            "[" + letters.substr(0, std::size_t{2} * 50) + "..." + end);
+}
+
 /// Of a template whose arguments are twice those of the last one: P<int, int>, P<P<int, int>, P<int, int>>, ...
 std::string doubling_name(int pairs) {
   constexpr std::string_view kDigits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -231,6 +240,7 @@ TEST(KernelLibrary, IsKnownByNamespaceOrByTheTypesOfItsParameters) {
   EXPECT_EQ(name_of("void cub::detail::scan::DeviceScanKernel<cub::Policy, int>(int*)"), "CUB or Thrust");
   EXPECT_EQ(name_of("nvjet_sm90_hsh_128x64_64x8_1x2_h_bz_NNT"), "cuBLAS");
   EXPECT_EQ(name_of("loop_multiply_fusion_1"), "XLA");
+  EXPECT_EQ(name_of("kernel_cutlass_kernel_flash_attncuteflash_fwd_sm90_0"), "CUTLASS");
 }
 
 TEST(KernelLibrary, OfCompilersIsKnownByNamesWithoutParameters) {

@@ -232,6 +232,10 @@ class Page(InFolder):
         measured = [row for row in made_up.read() if row["experiment"] == "waves"]
         page, _ = self.page_of(made_up.write(self.folder / "rows.csv", measured))
         self.assertIn("checks are ok", page)
+        unchecked = [row | {"check": "none"} for row in measured]
+        page, _ = self.page_of(made_up.write(self.folder / "rows.csv", unchecked))
+        self.assertNotIn("checks are ok", page)
+        self.assertNotIn("Rows to look at", page)
 
     def test_the_time_of_a_program_is_rounded_once(self):
         program = {"experiment": "trace", "launches": 1, "theoretical_pct": 50, "achieved_pct": 25}

@@ -127,13 +127,13 @@ def summary(frame: pl.DataFrame) -> str:
         "replaced. Counter: what the hardware read. "
     )
     checks = {"time_status": ["ok"], "counters_status": ["ok", "off"], "check": ["ok", "none", "lost_updates"]}
-    if all(frame[column].is_null().all() for column in checks):
-        return text
     troubles = []
     for column, good in checks.items():
         bad = frame.filter(pl.col(column).is_not_null(), ~pl.col(column).is_in(good))[column].value_counts(sort=True)
         troubles += [f"{column} {value} in {count:,}" for value, count in bad.head(MOST_VALUES).iter_rows()]
-    return text + (f"Rows to look at: {', '.join(troubles)}." if troubles else "Every row's checks are ok.")
+    if troubles:
+        return f"{text}Rows to look at: {', '.join(troubles)}."
+    return text + ("Every row's checks are ok." if (frame["check"] == "ok").any() else "")
 
 
 def title(frame: pl.DataFrame) -> str:
