@@ -396,7 +396,7 @@ TEST(Predict, SaysWhatARemedyOfTheLimitSavesAndWhatToDoAboutTheLargestLoss) {
                       "equal:80000:issue=200"),
               ContainsRegex("Predicted to save: (19|20) % with 48 registers.* and 1,980 blocks"));
   // Eight whole waves instead of eleven.
-  EXPECT_THAT(printed(launch), HasSubstr("It is predicted to save 27 % of the time."));
+  EXPECT_THAT(printed(launch), HasSubstr("It is predicted to save 27 % of the time, if warps wait"));
   EXPECT_THAT(printed("predict --gpu h100-sxm5-80gb --block-size 256 --grid 1900 --registers 40 --work "
                       "lognormal:200000:1:seed=3"),
               AllOf(HasSubstr("32 registers per thread instead of 40"), HasSubstr("Another order saves")));

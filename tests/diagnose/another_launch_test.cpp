@@ -170,7 +170,7 @@ TEST(ByNumbers, WarpsThatAreLeftOfTheirBlocksMayAllBeOneSchedulers) {
   EXPECT_FALSE(find(diagnose(facts), Cause::another_launch));
   // Those of one block per SM that are all there are two on each scheduler.
   facts.launch->grid_blocks = 132;
-  EXPECT_THAT(the(diagnose(facts), Cause::another_launch).sentence, HasSubstr("where 2 are active"));
+  EXPECT_THAT(the(diagnose(facts), Cause::another_launch).sentence, HasSubstr("where at most 2 are active"));
 }
 
 TEST(ByNumbers, OccupancyAboveThatOfActiveCyclesOrBelowOneWarpIsOfAnotherLaunch) {

@@ -277,7 +277,7 @@ TEST(ByNumbers, TheLimitOfTheoryTakesNothingOfWhatIsLostBelowIt) {
 TEST(ByNumbers, LocalSectorsShowSpillsUnlessThereIsNoLocalMemory) {
   LaunchFacts facts =
       by_numbers("9.0", 132, {.block_threads = 384, .grid_blocks = 5000}, {.registers_per_thread = 40}, 48);
-  facts.readings.counters.local_sectors = 9e6;
+  facts.readings.counters.local_sectors = 9e7;
   facts.readings.counters.memory_stall_warps = 5;
   EXPECT_EQ(diagnose(facts).front().cause, Cause::spills);
   EXPECT_FALSE(find(diagnose(facts), Cause::memory_contention));

@@ -372,7 +372,7 @@ const Cells kCountersOfTheFullSuite = {{"fp32_pipe_pct", "51"},
 const Cells kExplanationOfCounters = {
     {"explanation",
      "24 points: of a scheduler's warps 51 are eligible, 51 wait at barriers, 102 wait for memory, "
-     "where 8.16 are active: the counters belong to another launch or to several."}};
+     "where at most 8.16 are active: the counters belong to another launch or to several."}};
 const Cells kExplanation = {
     {"explanation",
      "25 points: theory is 75 % (768 threads are 24 warps of 32; an SM has 64: 64 / 24 = 2 blocks)."}};
