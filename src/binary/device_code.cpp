@@ -344,12 +344,6 @@ class PlainName {
 
 }  // namespace
 
-std::string LaunchBounds::why_not(std::int64_t block_threads) const {
-  const bool can = required_block_threads > 0 ? block_threads == required_block_threads
-                                              : max_block_threads == 0 || block_threads <= max_block_threads;
-  return can ? "" : fmt::format("the launch bounds do not allow {} threads per block", block_threads);
-}
-
 std::vector<DeviceKernel> read_device_code(const fs::path& named, const CodeSelection& selection,
                                            std::ostream& remarks) {
   std::error_code missing;

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "occupancy/launch.hpp"
 #include "occupancy/limits.hpp"
 
@@ -27,7 +29,12 @@ struct LaunchBounds {
   std::int64_t required_block_threads = 0;  ///< the only block size, 0 = any
 
   /// A clause; empty where it can be launched.
-  std::string why_not(std::int64_t block_threads) const;
+  std::string why_not(std::int64_t block_threads) const {
+    const bool can = required_block_threads > 0
+                         ? block_threads == required_block_threads
+                         : max_block_threads == 0 || block_threads <= max_block_threads;
+    return can ? "" : fmt::format("the launch bounds do not allow {} threads per block", block_threads);
+  }
 };
 
 /// A kernel's machine code for one architecture.

@@ -50,7 +50,7 @@ struct WhatIf {
 WhatIf what_if(const PredictedLaunch& launch, const Tasks& other, std::string_view how) {
   const double saved = saved_by(launch, launch.now(), other);
   if (saved < kLeastShare) return {};
-  return {saved, fmt::format(" {} predicted to save {:.0f} %.", how, 100 * saved)};
+  return {saved, fmt::format(" {} predicted to save {}.", how, saved_text(100 * saved))};
 }
 
 /// Empty where no block waits for a place, or none is longer than one before it.
@@ -222,7 +222,7 @@ Remedy remedy_of_limit(const Finding& limit, const PredictedLaunch& launch,
       launch.tasks.contends() ? "" : ", if warps wait for latency rather than for memory or issue slots";
   const std::string saved =
       all.size() == 1 && !savings.front().has_other_grid
-          ? fmt::format("It is predicted to save {:.0f} % of the time{}.", 100 * most, condition)
+          ? fmt::format("It is predicted to save {} of the time{}.", saved_text(100 * most), condition)
           : fmt::format(
                 "Predicted to save: {}{}.",
                 fmt::join(mapped(savings, [&](const Saving& each) { return saving_text(each, grid_alone); }),
