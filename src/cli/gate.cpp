@@ -153,7 +153,7 @@ Comparison compare(const GateOptions& options, const Tolerances& tolerances, Con
 void say_unused(const Tolerances& tolerances, const Comparison& comparison, Console& console) {
   std::vector<std::string> compared = mapped(comparison.cases, &ComparedCase::experiment);
   std::ranges::sort(compared);
-  compared.erase(std::ranges::unique(compared).begin(), compared.end());
+  compared.erase(std::unique(compared.begin(), compared.end()), compared.end());
   for (const std::string& experiment : tolerances.experiments()) {
     if (!compared.empty() && std::ranges::find(compared, experiment) == compared.end())
       fmt::print(console.err,

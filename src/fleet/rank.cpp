@@ -178,7 +178,7 @@ void remark_missing(const FleetRows& rows, const std::map<std::string, Numbers>&
   std::vector<std::string> missing;
   for (const auto& [uuid, runs] : earlier) {
     const bool is_here = std::ranges::any_of(
-        ranked.gpus, [&](const ComparedGpu& each) { return rows.gpus[each.gpu].uuid == uuid; });
+        ranked.gpus, [&, &of = uuid](const ComparedGpu& each) { return rows.gpus[each.gpu].uuid == of; });
     if (!is_here && runs.size() == files) missing.push_back(name_of(rows.gpus[runs.front()]));
   }
   remark(ranked, "GPU", "in each earlier file and missing now", missing);
