@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 PACKAGE = Path(__file__).resolve().parent
 WRONG_INPUT = 64  # exit status
-_PARAMETERS = {"cc": "compute_capability", "kernel": "name"}  # of options with another name
+_PARAMETERS = {"cc": "compute_capability", "counter": "counters", "kernel": "name"}  # of options with another name
 
 
 def program() -> Path:

@@ -180,9 +180,9 @@ def calc(
     _require_gpu(gpu, compute_capability)
     asked = [block_size, registers, static_smem, dynamic_smem, carveout, barriers, cluster]
     if any(_is_many(value) for value in [gpu, compute_capability, *asked]):
+        _refuse_tuple("block_size", block_size)
         if grid is not None or sm_count is not None:
             raise ValueError("grid and sm_count are of a single launch, and arrays were given")
-        _refuse_tuple("block_size", block_size)
         return _calc_many(gpu, compute_capability, block_size, 0 if registers is None else registers, *asked[2:])
     answer = _command.answer("calc", *options(given))
     if grid is not None and answer["sm_count"] is None:

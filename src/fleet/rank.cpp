@@ -184,7 +184,8 @@ void remark_missing(const FleetRows& rows, const std::map<std::string, Numbers>&
   remark(ranked, "GPU", "in each earlier file and missing now", missing);
 }
 
-void remark_old(const FleetRows& rows, RankedFleet& ranked) {
+/// A time that cannot be read is compared with none.
+void remark_old(const FleetRows& rows, RankedFleet& ranked) try {
   constexpr std::chrono::days kOld(30);
   std::string newest;
   for (const ComparedGpu& each : ranked.gpus) newest = std::max(newest, rows.gpus[each.gpu].recorded_at);
@@ -193,9 +194,10 @@ void remark_old(const FleetRows& rows, RankedFleet& ranked) {
   std::vector<std::string> old;
   for (const ComparedGpu& each : ranked.gpus) {
     const MeasuredGpu& gpu = rows.gpus[each.gpu];
-    if (gpu.recorded_at < oldest) old.push_back(name_of(gpu));
+    if (!gpu.recorded_at.empty() && gpu.recorded_at < oldest) old.push_back(name_of(gpu));
   }
   remark(ranked, "GPU", fmt::format("recorded more than {} days before the newest", kOld.count()), old);
+} catch (const InputError&) {
 }
 
 /// Causes that all GPUs of a host are out of line in, where there are several and other hosts too.

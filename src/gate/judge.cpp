@@ -453,7 +453,7 @@ std::string why_impossible(const Row& row) {
   if (achieved - most >= kBeyondReach)
     return fmt::format("achieved_pct is {:.4g}, and the launch can reach {:.4g}", achieved, most);
   const double elapsed = row.achieved_elapsed_pct.value_or(0);
-  if (elapsed > (1 + kSameWarpCycles) * achieved)
+  if (elapsed > (1 + kSameWarpCycles) * achieved && elapsed - achieved >= kBeyondReach)
     return fmt::format("achieved_elapsed_pct is {:.4g}, and achieved_pct, which leaves idle SMs out, {:.4g}",
                        elapsed, achieved);
   return "";

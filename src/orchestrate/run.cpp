@@ -429,11 +429,14 @@ ExitStatus rehearse(const RunOptions& options, Console& console) {
     finished.insert(full_name(row));
   }
   std::size_t done = 0;
+  std::set<std::string> rehearsed;  // a recorded file of several GPUs has a case for each
   for (const CaseRecord& each : cases) {
-    if (!finished.erase(full_name(each.identity))) {
+    const std::string name = full_name(each.identity);
+    if (finished.erase(name) == 0 && !rehearsed.contains(name)) {
       if (stop_asked()) continue;
       file.append(row_of(simulated(each, provenance_of(each.provenance, options))), {});
     }
+    rehearsed.insert(name);
     ++done;
   }
   tell_other_rows(out, finished.size(), console);

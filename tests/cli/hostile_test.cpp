@@ -91,7 +91,7 @@ TEST_F(Hostile, AFullStandardOutputIsAStatusAndAMessage) {
     EXPECT_THAT(read("err"), HasSubstr("standard output could not be written")) << command;
   }
   EXPECT_EQ(shell("\"$OCCBENCH\" columns >&- 2> err"), 64);
-  shell("\"$OCCBENCH\" calc --gpu list 2> err | head -n 1 > out");
+  shell("(trap '' PIPE; sleep 0.3; \"$OCCBENCH\" calc --gpu list 2> err) | true");
   EXPECT_EQ(read("err"), "") << "its reader has enough";
   EXPECT_EQ(shell("\"$OCCBENCH\" columns > out 2> err"), 0);
 }
