@@ -449,8 +449,7 @@ std::string time_sentence(const TheoryAdvice& advice, double waves) {
   if (waves > 0 && saved > 0 && after == rounds)
     return fmt::format(
         "Time: equal blocks take {:.0f} rounds as now, and save none with {}; uneven ones take at most "
-        "{:.0f} % less, "
-        "if warps wait for latency.",
+        "{:.0f} % less, if warps wait for latency.",
         rounds, percent_text(reached_pct(advice)), 100 * saved);
   const std::string why =
       waves > 0 && saved > 1 - ratio + 0.005

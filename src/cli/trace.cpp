@@ -83,7 +83,7 @@ void print_windows(const WindowTotals& windows, Console& console) {
     fmt::print(
         console.out,
         "; {:.1f} % of the GPU's active time in them is of launches that could be told apart, the rest "
-        "of kernels that overlapped or are in no row",
+        "of kernels that overlapped, fit several launches or are in no row",
         100 * windows.attributed_ns / active_ns);
   }
   fmt::print(console.out, "\n");

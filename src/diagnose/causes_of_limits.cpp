@@ -369,8 +369,7 @@ std::optional<Claim> idle_lanes(const Situation& situation) {
                            *situation.achieved_pct * threads / lanes);
   }
   // A warp takes as long with more threads: fewer of them save time where they take rounds.
-  const double waves = situation.wave > 0 ? situation.waves() : 0;
-  const double saved = waves > 0 && waves <= 1 ? 0 : most_time_saved(used_lanes(threads), waves);
+  const double saved = most_time_saved(used_lanes(threads), situation.wave > 0 ? situation.waves() : 0);
   std::optional<TimeSaved> time;
   if (saved >= kLeastShare)
     time = {saved, most_text(saved, situation) + ", for the same threads are fewer warps."};

@@ -180,10 +180,10 @@ std::string saving_text(const Saving& saving, const Advice*& grid_alone) {
   if (!saving.is_simulated) return fmt::format("at most {:.0f} % with {}", 100 * saving.share, saving.with);
   if (saving.share < kLeastShare) return "nothing with " + saving.with;
   const Advice* const alone = saving.has_other_grid ? std::exchange(grid_alone, nullptr) : nullptr;
-  return fmt::format("{:.0f} % with {}{}", 100 * saving.share, saving.with,
+  return fmt::format("{} with {}{}", saved_text(100 * saving.share), saving.with,
                      alone != nullptr && alone->time_saved_pct >= 100 * kLeastShare
-                         ? fmt::format(" ({:.0f} % by {} blocks of {} threads alone)", alone->time_saved_pct,
-                                       grouped(alone->launch.grid_blocks), alone->launch.block_threads)
+                         ? fmt::format(" ({} by {} of {} threads alone)", saved_text(alone->time_saved_pct),
+                                       blocks_text(alone->launch.grid_blocks), alone->launch.block_threads)
                          : "");
 }
 

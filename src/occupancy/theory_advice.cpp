@@ -331,6 +331,7 @@ double least_time_ratio(const TheoryAdvice& advice) {
 }
 
 double most_time_saved(double ratio, double waves) {
+  if (waves > 0 && waves <= 1) return 0;
   constexpr double kRounding = 1e-9;
   const double rounds = waves > 0 ? std::ceil(waves * ratio - kRounding) / std::ceil(waves - kRounding) : 1;
   return 1 - std::min(ratio, rounds);

@@ -112,7 +112,8 @@ inline constexpr double kLeastShare = 0.01;
 /// and none then needs fewer warps. 1 if nothing helps.
 double least_time_ratio(const TheoryAdvice& advice);
 
-/// The most of a launch's time that is saved: by that ratio, or by rounds of equal blocks where there then are fewer.
+/// The most of a launch's time that is saved: by that ratio, or by rounds of equal blocks where there then are fewer. None of a grid
+/// that is resident at once.
 /// @param ratio  as least_time_ratio()
 /// @param waves  of the launch now; 0 = not known
 /// @returns the share of the time

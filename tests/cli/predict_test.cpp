@@ -80,6 +80,12 @@ TEST(Predict, OtherBlockSizesDoTheSameThreads) {
       << "blocks of 18 cycles, of which overheads decide";
 }
 
+TEST(Predict, NeverSavesAllOfTheTime) {
+  EXPECT_THAT(
+      printed("predict --gpu h200 --block-size 320 --registers 48 --grid 1 --work equal:500000"),
+      AllOf(HasSubstr("over 99 % with"), HasSubstr("over 99 % less time"), Not(HasSubstr("100 % with"))));
+}
+
 /// A file of equal durations is equal work.
 TEST(Predict, OfEqualDurationsHasTheIntervalOfEqualWork) {
   const TemporaryFolder folder;

@@ -370,6 +370,7 @@ TEST(TheoryAdvice, NamesBlockSizesOnEitherSide) {
   EXPECT_NEAR(most_time_saved(ratio, 1.02), 0.5, 1e-9);
   EXPECT_EQ(most_time_saved(ratio, 4), 0.25);
   EXPECT_EQ(most_time_saved(1, 1.02), 0);
+  EXPECT_EQ(most_time_saved(ratio, 1), 0) << "all blocks are resident at once";
 }
 
 TEST(TheoryAdvice, CountsTheLanesThatAThreadFills) {
