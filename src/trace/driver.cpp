@@ -66,6 +66,8 @@ struct Functions {
                                                                                           true);
   decltype(&cuKernelGetName) kernel_get_name = Symbol("cuKernelGetName", true);
   decltype(&cuFuncGetName) func_get_name = Symbol("cuFuncGetName", true);
+  decltype(&cuFuncGetModule) func_get_module = Symbol("cuFuncGetModule", true);
+  decltype(&cuModuleGetGlobal) module_get_global = Symbol("cuModuleGetGlobal_v2");
 };
 
 /// The context is current while it lives: the library's own thread has none, and a program's perhaps another.
@@ -119,6 +121,9 @@ class Streams {
 /// A function that was compiled to fewer registers is launched with so many, as CUPTI's records and ncu say (H100, driver
 /// 580.159.04: functions of 4 to 14 registers by `ptxas -v` and cuFuncGetAttribute).
 constexpr std::uint32_t kLeastRegisters = 16;
+
+/// A variable of CUDA's device runtime (libcudadevrt), which is linked to code that calls it (CUDA 13.0).
+constexpr const char* kOfDeviceRuntime = "cudartErrorCnpMap";
 
 /// What samples it is made where it is needed.
 class CuptiGpu : public SampledGpu {
@@ -308,13 +313,7 @@ class LoadedDriver : public Driver {
   }
 
   KernelFacts facts_of(const LaunchCall& call) override {
-    CUfunction function = nullptr;
-    // What is launched may be either.
-    auto* const kernel = static_cast<CUkernel>(call.function);
-    if (functions_.kernel_get_function == nullptr ||
-        functions_.kernel_get_function(&function, kernel) != CUDA_SUCCESS) {
-      function = static_cast<CUfunction>(call.function);
-    }
+    CUfunction const function = function_of(call);
     const auto attribute = [&](CUfunction_attribute which, int unknown = 0) {
       int value = 0;
       return functions_.func_get_attribute(&value, which, function) == CUDA_SUCCESS ? value : unknown;
@@ -334,6 +333,13 @@ class LoadedDriver : public Driver {
     facts.local_bytes_per_thread = size(CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
     facts.carveout_pct = attribute(CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, -1);
     return facts;
+  }
+
+  bool may_launch_kernels(const LaunchCall& call) override {
+    CUmodule module = nullptr;
+    return functions_.func_get_module != nullptr &&
+           functions_.func_get_module(&module, function_of(call)) == CUDA_SUCCESS &&
+           functions_.module_get_global(nullptr, nullptr, module, kOfDeviceRuntime) == CUDA_SUCCESS;
   }
 
   std::vector<GraphNode> nodes_of(void* graph) override {
@@ -397,6 +403,15 @@ class LoadedDriver : public Driver {
   }
 
  private:
+  /// What is launched may be a kernel or a function.
+  CUfunction function_of(const LaunchCall& call) const {
+    CUfunction function = nullptr;
+    auto* const kernel = static_cast<CUkernel>(call.function);
+    const bool is_kernel = functions_.kernel_get_function != nullptr &&
+                           functions_.kernel_get_function(&function, kernel) == CUDA_SUCCESS;
+    return is_kernel ? function : static_cast<CUfunction>(call.function);
+  }
+
   std::string uuid_of(int device, const std::string& name) const {
     CUuuid uuid{};
     if (functions_.device_get_uuid(&uuid, device) != CUDA_SUCCESS) return "";

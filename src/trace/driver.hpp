@@ -34,6 +34,8 @@ class Driver {
   virtual DeviceFacts describe(int device) = 0;
   /// What the driver says of a launch's function; the rest is left as it is.
   virtual KernelFacts facts_of(const LaunchCall& call) = 0;
+  /// Whether the module of a launch's function has CUDA's device runtime.
+  virtual bool may_launch_kernels(const LaunchCall& call) = 0;
   /// Each after those that it waits for.
   virtual std::vector<GraphNode> nodes_of(void* graph) = 0;
 

@@ -253,6 +253,11 @@ TracedKernel* Tracer::kernel_of(const LaunchCall& call, const Context& context) 
   if (TracedKernel* const known = table_.find(call)) return known;
   KernelFacts facts = driver_.facts_of(call);
   facts.device = static_cast<std::uint32_t>(context.gpu->number);
+  if (driver_.may_launch_kernels(call)) {
+    say_once(
+        "kernels of this program may launch others: these are in no row, and in no share of the GPU time; "
+        "counters of launches that wait for them have theirs too");
+  }
   const bool can_be = context.counter || context.gpu->way != CountersWay::counted;
   Uncounted why_not = can_be ? plan_.why_not(call.name) : Uncounted::second_context;
   if (!options_.only.empty() && !is_in_region(current_region(), options_.only)) why_not = Uncounted::left_out;

@@ -188,6 +188,7 @@ class FakeDriver : public Driver {
   std::map<void*, std::vector<GraphNode>> graphs;
   std::set<void*> blocking_streams;
   std::uint32_t registers = 40;  ///< of all kernels
+  bool has_device_runtime = false;
   std::uint64_t now_ns = 1'000'000'000;
 
   std::uint32_t number_in_records(void*) override {
@@ -205,6 +206,9 @@ class FakeDriver : public Driver {
   }
   KernelFacts facts_of(const LaunchCall&) override {
     return {.registers_per_thread = registers};
+  }
+  bool may_launch_kernels(const LaunchCall&) override {
+    return has_device_runtime;
   }
   std::vector<GraphNode> nodes_of(void* graph) override {
     return graphs[graph];

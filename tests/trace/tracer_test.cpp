@@ -205,6 +205,15 @@ TEST_F(TracerTest, HasTheoryAndCountersWhereTheProgramTakesCuptisRecords) {
   EXPECT_THAT(said, testing::ElementsAre(HasSubstr("12 of 12 launches have no record")));
 }
 
+TEST_F(TracerTest, SaysOnceThatWhatKernelsLaunchIsInNoRow) {
+  program.launch(66);
+  EXPECT_THAT(said, IsEmpty());
+  driver.has_device_runtime = true;
+  program.launch(67);
+  program.launch(68);
+  EXPECT_THAT(said, testing::ElementsAre(HasSubstr("may launch others: these are in no row")));
+}
+
 TEST_F(TracerTest, KeepsNoRecordsOnceAGraphHasConditionalNodes) {
   for (int i = 0; i < 5; ++i) program.launch(66);
   ASSERT_TRUE(gpu.keeps_records(handle(0x10)));
