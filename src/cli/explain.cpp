@@ -403,8 +403,8 @@ CaseRecord record_of(const NumbersOption& numbers, const Limits& limits) {
   return record;
 }
 
-/// Blocks that are neither short nor long, as those of the recorded suite: the longer equal ones are, the more of the last
-/// wave goes to the GPCs whose clocks are faster.
+/// Blocks that are neither short nor long, as those of the recorded suite, where neither time nor cycles say how long: the longer equal
+/// ones are, the more of the last wave goes to the GPCs whose clocks are faster.
 constexpr double kCyclesOfBlock = 200'000;
 
 /// Below this share of the time at the highest clock SMs are called idle though the clock may have been lower: a choice.
@@ -430,22 +430,25 @@ LaunchFacts facts_of_numbers(const CaseRecord& record, std::optional<double> giv
   }
   const double waves = record.theory->waves.value_or(0);
   const bool has_tail = waves > 1 && waves != std::floor(waves);
-  const std::optional<double> cycles = record.readings.counters.sm_cycles_active_avg;
+  const std::optional<double> cycles = counters.sm_cycles_active_avg;
   if ((!has_tail && !cycles) || record.theory->theoretical_pct == 0) return facts;
   const LaunchOnDevice on = launch_on_device(record);
   const ChosenProfile profile = profile_of(record);
-  if (cycles) {
-    try {
-      const auto inferred =
-          infer_work({on.launch, on.usage, on.limits, profile}, {.cycles_active_mean = cycles});
-      facts.overhead_of_equal_blocks =
-          predict(on, inferred.value().work, profile, std::nullopt).losses.overhead;
-    } catch (const InputError&) {
-      // Fewer cycles than the blocks take without work: a diagnosis says so.
-    }
+  std::optional<Prediction> inferred;
+  try {
+    if (const auto work = infer_work({on.launch, on.usage, on.limits, profile},
+                                     {.elapsed_cycles = cycles ? std::nullopt : facts.most_cycles_active,
+                                      .cycles_active_mean = cycles}))
+      inferred = predict(on, work->work, profile, std::nullopt, WorkOrigin::inferred);
+  } catch (const InputError&) {
+    // Fewer cycles than the blocks take without work: a diagnosis says so.
   }
+  if (cycles && inferred) facts.overhead_of_equal_blocks = inferred->losses.overhead;
   if (!has_tail) return facts;
-  const Prediction equal = predict(on, Work::equal(kCyclesOfBlock), profile, std::nullopt);
+  // Where resident blocks were read, blocks may be known as uneven: equal ones that take the time are not theirs.
+  const Prediction equal = inferred && !counters.resident_blocks
+                               ? *inferred
+                               : predict(on, Work::equal(kCyclesOfBlock), profile, std::nullopt);
   const double tail = equal.losses.tail;
   facts.tail_of_equal_blocks =
       EqualTail{.points = tail,
