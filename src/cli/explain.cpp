@@ -370,9 +370,10 @@ constexpr const char* kNumbersGroup = "A launch by numbers";
 
 void require_in_range(const NumbersOption& numbers, const Limits& limits) {
   static_cast<void>(named_gpu(numbers.gpu));  // one GPU, not what several begin with
+  std::vector<std::string> missing;
   if (!sm_count_of(numbers.gpu))
-    throw InputError("--sm-count: give the number of SMs, as `occbench devices` shows it");
-  require_launch(numbers);
+    missing.emplace_back("--sm-count: give the number of SMs, as `occbench devices` shows it");
+  require_launch(numbers, std::move(missing));
   if (numbers.readings.counters.resident_blocks.value_or(0) > limits.max_blocks_per_sm)
     throw InputError("--counter resident_blocks: {} is more than the {} blocks that an SM can hold",
                      *numbers.readings.counters.resident_blocks, limits.max_blocks_per_sm);

@@ -518,8 +518,9 @@ TEST(ExplainNumbers, RefuseWhatIsMissingOrCannotBeWithTheOptionTheValueAndTheRan
   EXPECT_THAT(refused("--time-us 0"), HasSubstr("--time-us = '0' is not a number from"));
   EXPECT_THAT(refused("--dynamic-smem 300K"), HasSubstr("cannot be launched"));
   EXPECT_THAT(refused("--format csv"), HasSubstr("--format csv is for rows"));
-  EXPECT_THAT(refusal("explain --cc 9.0 --block-size 256 --grid 7 --registers 32"),
-              HasSubstr("--sm-count: give the number of SMs"));
+  EXPECT_THAT(refusal("explain --cc 9.0 --block-size 256"),
+              AllOf(HasSubstr("--sm-count: give the number of SMs"), HasSubstr("; --grid: give the blocks"),
+                    HasSubstr("; --registers: give")));
   EXPECT_THAT(refusal("explain --gpu h200 --block-size 256 --registers 32 --achieved 31"),
               HasSubstr("--grid: give the blocks in the grid"));
 }
