@@ -74,9 +74,8 @@ void print_findings(std::span<const Finding> findings, double theoretical_pct,
       }
   };
   double losses = 0;
-  for (const Finding& finding : findings) {
+  for (const Finding& finding : findings)
     if (finding.list == FindingList::losses) losses += finding.points;
-  }
   print(FindingList::limits, fmt::format("Limits of theory: 100 to {:.4g} %", theoretical_pct));
   print(FindingList::losses, fmt::format("Lost below theory: {:.4g} to {:.4g} %", theoretical_pct,
                                          reached_pct.value_or(theoretical_pct - losses)));
@@ -258,9 +257,8 @@ void print_case(const Explained& each, std::ostream& out) {
   fmt::print(out, "\n");
   if (record.program.launches && !record.readings.counters.achieved_pct && !record.note.empty())
     fmt::print(out, "  {}\n", record.note);
-  if (each.findings.empty()) {
+  if (each.findings.empty())
     fmt::print(out, "  {}\n", record.explanation.empty() ? why_there_is_none(record) : record.explanation);
-  }
   const Real& achieved = record.readings.counters.achieved_pct;
   print_findings(each.findings, record.theory->theoretical_pct,
                  achieved || !record.prediction ? achieved : Real(record.prediction->predicted_pct), out);
@@ -446,7 +444,7 @@ LaunchFacts facts_of_numbers(const CaseRecord& record, std::optional<double> giv
   }
   if (cycles && inferred) facts.overhead_of_equal_blocks = inferred->losses.overhead;
   if (!has_tail) return facts;
-  // Where resident blocks were read, blocks may be known as uneven: equal ones that take the time are not theirs.
+  // Resident blocks tell how uneven blocks are: how long equal ones would be says nothing then.
   const Prediction equal = inferred && !counters.resident_blocks
                                ? *inferred
                                : predict(on, Work::equal(kCyclesOfBlock), profile, std::nullopt);
@@ -518,7 +516,7 @@ void declare_numbers_option(CLI::App& parser, NumbersOption& numbers) {
   declare_launch_options(parser, numbers, kNumbersGroup);
   add("--achieved", numbers.readings.counters.achieved_pct, "achieved occupancy that was read, %", 0, 100);
   add("--time-us", numbers.time_us,
-      "time of the launch, microseconds: what a remedy can save of it, and whether blocks are short",
+      "time of the launch, microseconds: what a remedy can save of it, and how long blocks are",
       kLeastMeasured, kMostMeasured);
   add("--clock-mhz", numbers.clock_mhz,
       "clock of the SMs in that time (default: the highest of --gpu; ncu holds a lower one)", 1, 1e5);
@@ -558,9 +556,8 @@ void explain_numbers(const NumbersOption& numbers, bool json, std::ostream& out)
 
 /// The first option that describes a launch by numbers; empty where none was given.
 std::string number_given(const CLI::App& parser) {
-  for (const CLI::Option* option : parser.get_options()) {
+  for (const CLI::Option* option : parser.get_options())
     if (option->get_group() == kNumbersGroup && option->count() > 0) return option->get_name();
-  }
   return "";
 }
 
@@ -573,9 +570,8 @@ ExitStatus explain(const ExplainOptions& options, const std::string& number, Con
       throw InputError("{}: add --gpu or --cc, and the launch; or name a FILE without it", number);
     return explain_rows(options, console);
   }
-  if (options.format == "csv" || options.format == "lines") {
+  if (options.format == "csv" || options.format == "lines")
     throw InputError("--format {} is for rows; a launch by numbers has table or json", options.format);
-  }
   explain_numbers(options.numbers, options.format == "json", console.out);
   return ExitStatus::done;
 }
