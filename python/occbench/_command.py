@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 PACKAGE = Path(__file__).resolve().parent
 WRONG_INPUT = 64  # exit status
-_PARAMETERS = {"cc": "compute_capability", "counter": "counters", "kernel": "name"}  # of options with another name
+# Of options with another name.
+_PARAMETERS = {"cc": "compute_capability", "counter": "counters", "from": "kernel", "kernel": "name"}
 
 
 def program() -> Path:

@@ -268,7 +268,7 @@ std::string answer(const CalcOptions& options, const CLI::App& parser, Console& 
       ": each line of the file says it, in columns such as block_threads (calc takes --gpu or --cc for all)");
   refuse_all_but({"--from", "--kernel", "--arch", "--gpu", "--cc", "--block-size", "--dynamic-smem",
                   "--carveout", "--cluster", "--format", "--max-size"},
-                 parser);
+                 parser, ": ask calc without --from, by the numbers that --from prints");
   if (options.gpu.name == "list") return list_of_gpus(format_of(options));
   if (options.limits) return answer_limits(options);
   if (!options.batch.empty()) {

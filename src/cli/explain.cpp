@@ -74,9 +74,8 @@ void print_findings(std::span<const Finding> findings, double theoretical_pct,
       }
   };
   double losses = 0;
-  for (const Finding& finding : findings) {
+  for (const Finding& finding : findings)
     if (finding.list == FindingList::losses) losses += finding.points;
-  }
   print(FindingList::limits, fmt::format("Limits of theory: 100 to {:.4g} %", theoretical_pct));
   print(FindingList::losses, fmt::format("Lost below theory: {:.4g} to {:.4g} %", theoretical_pct,
                                          reached_pct.value_or(theoretical_pct - losses)));
@@ -258,9 +257,8 @@ void print_case(const Explained& each, std::ostream& out) {
   fmt::print(out, "\n");
   if (record.program.launches && !record.readings.counters.achieved_pct && !record.note.empty())
     fmt::print(out, "  {}\n", record.note);
-  if (each.findings.empty()) {
+  if (each.findings.empty())
     fmt::print(out, "  {}\n", record.explanation.empty() ? why_there_is_none(record) : record.explanation);
-  }
   const Real& achieved = record.readings.counters.achieved_pct;
   print_findings(each.findings, record.theory->theoretical_pct,
                  achieved || !record.prediction ? achieved : Real(record.prediction->predicted_pct), out);
@@ -370,9 +368,10 @@ constexpr const char* kNumbersGroup = "A launch by numbers";
 
 void require_in_range(const NumbersOption& numbers, const Limits& limits) {
   static_cast<void>(named_gpu(numbers.gpu));  // one GPU, not what several begin with
+  std::vector<std::string> missing;
   if (!sm_count_of(numbers.gpu))
-    throw InputError("--sm-count: give the number of SMs, as `occbench devices` shows it");
-  require_launch(numbers);
+    missing.emplace_back("--sm-count: give the number of SMs, as `occbench devices` shows it");
+  require_launch(numbers, std::move(missing));
   if (numbers.readings.counters.resident_blocks.value_or(0) > limits.max_blocks_per_sm)
     throw InputError("--counter resident_blocks: {} is more than the {} blocks that an SM can hold",
                      *numbers.readings.counters.resident_blocks, limits.max_blocks_per_sm);
@@ -403,8 +402,8 @@ CaseRecord record_of(const NumbersOption& numbers, const Limits& limits) {
   return record;
 }
 
-/// Blocks that are neither short nor long, as those of the recorded suite: the longer equal ones are, the more of the last
-/// wave goes to the GPCs whose clocks are faster.
+/// Blocks that are neither short nor long, as those of the recorded suite, where neither time nor cycles say how long: the longer equal
+/// ones are, the more of the last wave goes to the GPCs whose clocks are faster.
 constexpr double kCyclesOfBlock = 200'000;
 
 /// Below this share of the time at the highest clock SMs are called idle though the clock may have been lower: a choice.
@@ -430,22 +429,25 @@ LaunchFacts facts_of_numbers(const CaseRecord& record, std::optional<double> giv
   }
   const double waves = record.theory->waves.value_or(0);
   const bool has_tail = waves > 1 && waves != std::floor(waves);
-  const std::optional<double> cycles = record.readings.counters.sm_cycles_active_avg;
+  const std::optional<double> cycles = counters.sm_cycles_active_avg;
   if ((!has_tail && !cycles) || record.theory->theoretical_pct == 0) return facts;
   const LaunchOnDevice on = launch_on_device(record);
   const ChosenProfile profile = profile_of(record);
-  if (cycles) {
-    try {
-      const auto inferred =
-          infer_work({on.launch, on.usage, on.limits, profile}, {.cycles_active_mean = cycles});
-      facts.overhead_of_equal_blocks =
-          predict(on, inferred.value().work, profile, std::nullopt).losses.overhead;
-    } catch (const InputError&) {
-      // Fewer cycles than the blocks take without work: a diagnosis says so.
-    }
+  std::optional<Prediction> inferred;
+  try {
+    if (const auto work = infer_work({on.launch, on.usage, on.limits, profile},
+                                     {.elapsed_cycles = cycles ? std::nullopt : facts.most_cycles_active,
+                                      .cycles_active_mean = cycles}))
+      inferred = predict(on, work->work, profile, std::nullopt, WorkOrigin::inferred);
+  } catch (const InputError&) {
+    // Fewer cycles than the blocks take without work: a diagnosis says so.
   }
+  if (cycles && inferred) facts.overhead_of_equal_blocks = inferred->losses.overhead;
   if (!has_tail) return facts;
-  const Prediction equal = predict(on, Work::equal(kCyclesOfBlock), profile, std::nullopt);
+  // Resident blocks tell how uneven blocks are: how long equal ones would be says nothing then.
+  const Prediction equal = inferred && !counters.resident_blocks
+                               ? *inferred
+                               : predict(on, Work::equal(kCyclesOfBlock), profile, std::nullopt);
   const double tail = equal.losses.tail;
   facts.tail_of_equal_blocks =
       EqualTail{.points = tail,
@@ -514,7 +516,7 @@ void declare_numbers_option(CLI::App& parser, NumbersOption& numbers) {
   declare_launch_options(parser, numbers, kNumbersGroup);
   add("--achieved", numbers.readings.counters.achieved_pct, "achieved occupancy that was read, %", 0, 100);
   add("--time-us", numbers.time_us,
-      "time of the launch, microseconds: what a remedy can save of it, and whether blocks are short",
+      "time of the launch, microseconds: what a remedy can save of it, and how long blocks are",
       kLeastMeasured, kMostMeasured);
   add("--clock-mhz", numbers.clock_mhz,
       "clock of the SMs in that time (default: the highest of --gpu; ncu holds a lower one)", 1, 1e5);
@@ -554,9 +556,8 @@ void explain_numbers(const NumbersOption& numbers, bool json, std::ostream& out)
 
 /// The first option that describes a launch by numbers; empty where none was given.
 std::string number_given(const CLI::App& parser) {
-  for (const CLI::Option* option : parser.get_options()) {
+  for (const CLI::Option* option : parser.get_options())
     if (option->get_group() == kNumbersGroup && option->count() > 0) return option->get_name();
-  }
   return "";
 }
 
@@ -569,9 +570,8 @@ ExitStatus explain(const ExplainOptions& options, const std::string& number, Con
       throw InputError("{}: add --gpu or --cc, and the launch; or name a FILE without it", number);
     return explain_rows(options, console);
   }
-  if (options.format == "csv" || options.format == "lines") {
+  if (options.format == "csv" || options.format == "lines")
     throw InputError("--format {} is for rows; a launch by numbers has table or json", options.format);
-  }
   explain_numbers(options.numbers, options.format == "json", console.out);
   return ExitStatus::done;
 }

@@ -67,8 +67,7 @@ void declare_launch_options(CLI::App& parser, LaunchOptions& options, const std:
       ->group(group);
 }
 
-void require_launch(const LaunchOptions& options) {
-  std::vector<std::string> missing;
+void require_launch(const LaunchOptions& options, std::vector<std::string> missing) {
   const auto require = [&](bool good, std::string_view option, std::string_view what) {
     if (!good) missing.push_back(fmt::format("{}: give the {}, at least 1", option, what));
   };

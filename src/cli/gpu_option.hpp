@@ -42,8 +42,9 @@ struct LaunchOptions {
 /// `--carveout`, `--barriers` and `--cluster`.
 void declare_launch_options(CLI::App& parser, LaunchOptions& options, const std::string& group = "Options");
 
-/// @throws InputError naming the option, where block size, grid or registers are missing
-void require_launch(const LaunchOptions& options);
+/// @param missing  what else is: options with what to give
+/// @throws InputError naming these, and block size, grid and registers where they are missing
+void require_launch(const LaunchOptions& options, std::vector<std::string> missing = {});
 
 /// The line of the table that `--gpu` names, nullptr where it is not given. @throws InputError as gpu_of()
 const Gpu* named_gpu(const GpuOption& option);

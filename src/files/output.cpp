@@ -197,11 +197,10 @@ bool create_text(const fs::path& file, std::string_view text) {
   return true;
 }
 
-AppendFile::AppendFile(fs::path file, WrittenTo written, bool may_make)
+AppendFile::AppendFile(fs::path file, WrittenTo written)
     : file_(std::move(file)),
       written_(written),
-      descriptor_(::open(output_target(file_).c_str(),
-                         O_WRONLY | O_APPEND | O_CLOEXEC | (may_make ? O_CREAT : 0), 0666)) {
+      descriptor_(::open(output_target(file_).c_str(), O_WRONLY | O_APPEND | O_CLOEXEC)) {
   if (!descriptor_.is_open()) cannot_write(file_, std::strerror(errno));
 }
 

@@ -73,8 +73,8 @@ bool create_text(const std::filesystem::path& file, std::string_view text);
 /// A file that grows at its end by whole pieces of text.
 class AppendFile {
  public:
-  /// Opens a regular file that exists, or makes it if it may. @throws InputError if it cannot be written.
-  explicit AppendFile(std::filesystem::path file, WrittenTo written = WrittenTo::disk, bool may_make = false);
+  /// Opens a regular file that exists. @throws InputError if it cannot be written.
+  explicit AppendFile(std::filesystem::path file, WrittenTo written = WrittenTo::disk);
 
   /// Appends `text` by one write(2), and waits until it is on disk where it is written to there. What a full disk has taken of it
   /// is cut off again.

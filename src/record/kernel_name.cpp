@@ -269,7 +269,7 @@ std::string shortened_kernel_name(std::string_view demangled) {
   std::string text;
   for (int depth = kDeepest; depth >= 0; --depth) {
     text = shortened_word(function, depth);
-    if (text.size() <= kLongestKernelName) break;
+    if (cut_to_length(text) == text) break;
   }
   return cut_to_length(text.empty() ? std::string(demangled) : text);
 }

@@ -103,7 +103,8 @@ void append_window(const Sampler::Of& of, std::uint64_t interval_ns, std::span<c
     text += fmt::format("launch {} {} {} {:.0f} {:.0f}\n", launch.kernel, launch.start_ns,
                         launch.end_ns - launch.start_ns, launch.warp_cycles, launch.active_cycles);
   }
-  AppendFile(of.windows, WrittenTo::system, true).append(text);  // no torn window
+  create_text(of.windows, "");
+  AppendFile(of.windows, WrittenTo::system).append(text);  // no torn window
 }
 
 }  // namespace

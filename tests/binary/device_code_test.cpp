@@ -553,7 +553,9 @@ TEST(DeviceCode, IsRefusedWhereThereIsNone) {
   std::ostringstream progress;
   EXPECT_THROW(read_device_code("/no/such/file", {}, progress), InputError);
   EXPECT_EQ(run_command("calc --from /no/such/file").status, ExitStatus::usage);
-  EXPECT_EQ(run_command("calc --from /no/such/file --registers 3").status, ExitStatus::usage);
+  for (const std::string option : {"--registers", "--grid"})
+    EXPECT_THAT(refusal("calc --from /no/such/file " + option + " 3"),
+                HasSubstr(option + " does not go with --from: ask calc without --from, by the numbers"));
   // Without cuobjdump this names cuobjdump, with it the lack of device code.
   EXPECT_THROW(read_device_code("/proc/self/exe", {}, progress), InputError);
 }

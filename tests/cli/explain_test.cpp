@@ -358,6 +358,19 @@ TEST(ExplainNumbers, TheLastWaveCostsTheCounterLessThanElapsedCycles) {
   }
 }
 
+TEST(ExplainNumbers, ALastWaveOfAGivenTimeCostsWhatPredictSays) {
+  for (const char* time_us : {"100", "1000"}) {
+    const std::string launch = fmt::format(
+        " --gpu h100-sxm5-80gb --block-size 256 --registers 32 --grid 1500 --time-us {} --format json",
+        time_us);
+    const auto tail = nlohmann::json::parse(printed("explain" + launch)).at("findings").at(0);
+    EXPECT_EQ(tail.at("cause"), "tail");
+    const auto predicted = nlohmann::json::parse(printed("predict" + launch));
+    EXPECT_NEAR(tail.at("points").get<double>(), predicted.at("loss_tail_points").get<double>(), 1)
+        << time_us;
+  }
+}
+
 TEST(ExplainNumbers, SayBetweenWhatTheLossOfALastWaveOfEqualBlocksLiesAndNoMoreTimeThanItCosts) {
   const std::string launch = "--gpu h200 --block-size 256 --grid 1400 --registers 32 --format json";
   const auto predicted = nlohmann::json::parse(printed("predict --work equal:200000 " + launch));
@@ -505,8 +518,9 @@ TEST(ExplainNumbers, RefuseWhatIsMissingOrCannotBeWithTheOptionTheValueAndTheRan
   EXPECT_THAT(refused("--time-us 0"), HasSubstr("--time-us = '0' is not a number from"));
   EXPECT_THAT(refused("--dynamic-smem 300K"), HasSubstr("cannot be launched"));
   EXPECT_THAT(refused("--format csv"), HasSubstr("--format csv is for rows"));
-  EXPECT_THAT(refusal("explain --cc 9.0 --block-size 256 --grid 7 --registers 32"),
-              HasSubstr("--sm-count: give the number of SMs"));
+  EXPECT_THAT(refusal("explain --cc 9.0 --block-size 256"),
+              AllOf(HasSubstr("--sm-count: give the number of SMs"), HasSubstr("; --grid: give the blocks"),
+                    HasSubstr("; --registers: give")));
   EXPECT_THAT(refusal("explain --gpu h200 --block-size 256 --registers 32 --achieved 31"),
               HasSubstr("--grid: give the blocks in the grid"));
 }

@@ -503,6 +503,9 @@ TEST_F(PredictBatch, TakesTheGpuOfAllRowsFromTheCommandLineAndRefusesWhatItWould
   ASSERT_EQ(both.rows.size(), 2U);
   EXPECT_EQ(table_cell(both, 0, "sm_count"), "108");
   EXPECT_EQ(table_cell(both, 1, "predicted_pct"), table_cell(by_option, 0, "predicted_pct"));
+  const CsvTable timed = table("time_us," + columns + "301,256,2218,20,\n", {"--gpu", "a100-sxm4-40gb,h200"});
+  for (const std::size_t row : {0, 1})
+    EXPECT_THAT(table_cell(timed, row, "note"), HasSubstr("what was measured is of one GPU: give one --gpu"));
   EXPECT_THAT(batch(columns + launch, {"--gpu", "h200,"}).err, HasSubstr("has an empty item"));
   const auto refused = [&](const std::vector<std::string>& words) { return batch(named, words).err; };
   EXPECT_THAT(refused({"--gpu", "h200"}), HasSubstr("has the column compute_capability: leave out --gpu"));

@@ -360,6 +360,8 @@ class UsageOfKernels(unittest.TestCase):
                 occbench.usage(file)
             with self.assertRaisesRegex(ValueError, "no kernel has a name that name 'absent' is found in"):
                 occbench.usage(file, "absent")
+        with self.assertRaisesRegex(ValueError, "is no machine code.*, then kernel kernel.cubin"):
+            occbench.usage(SOURCES / "tests" / "binary" / "kernels.cu")
 
 
 class ThePackage(unittest.TestCase):

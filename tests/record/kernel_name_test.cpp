@@ -168,6 +168,7 @@ TEST(KernelName, IsCutBetweenCharacters) {
   std::string letters;
   for (int i = 0; i < 60; ++i) letters += "ü";
   EXPECT_EQ(shortened_kernel_name("[" + letters + "]"), "[" + letters + "]");
+  EXPECT_EQ(shortened_kernel_name("f<g<" + letters + ">>"), "f<g<" + letters + ">>");
   const std::string end = letters.substr(0, std::size_t{2} * 25) + "]";
   EXPECT_EQ(shortened_kernel_name("[" + letters + letters + "]"),
             "[" + letters.substr(0, std::size_t{2} * 50) + "..." + end);
