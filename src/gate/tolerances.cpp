@@ -287,11 +287,13 @@ Tolerances tolerances_from(std::span<const RecordedRun> runs) {
   std::map<std::pair<Key, const Quantity*>, std::vector<double>> readings;
   for (const RecordedRun& run : runs) {
     for (const RecordedCase& recorded : run.cases) {
-      if (recorded.row.time_status != "ok" || recorded.row.check == "wrong") {
-        if (recorded.row.time_status != "skipped") ++tolerances.left_out;
+      const std::string& status = recorded.row.time_status;
+      if ((status != "ok" && status != "unstable") || recorded.row.check == "wrong") {
+        if (status != "skipped") ++tolerances.left_out;
         continue;
       }
       for (const Quantity* quantity : quantities) {
+        if (quantity == &time_quantity() && is_unstable(recorded.row)) continue;
         const Real value = quantity->value(recorded.row);
         if (value) readings[{{recorded.row.experiment, recorded.row.case_}, quantity}].push_back(*value);
       }
@@ -316,6 +318,11 @@ Tolerances tolerances_from(std::span<const RecordedRun> runs) {
     tolerances.set(where.first, where.second->name, {std::ceil(10 * limit - 1e-6) / 10, 0});
   }
   return tolerances;
+}
+
+bool is_unstable(const Row& row) {
+  return row.time_status == "unstable" &&
+         row.time_spread_pct.value_or(0) / 100 * row.time_us.value_or(0) > kTimerUs;
 }
 
 double Tolerance::allowed(double spread) const {
