@@ -503,16 +503,14 @@ ComparedFleet compare_gpus(const FleetRows& rows, std::span<const std::size_t> j
   const bool by_baseline = gpus.size() >= kFewestPeers;
   if (!baseline.empty() && !by_baseline) {
     // A GPU is no peer of itself, unless its own runs are all there is.
-    const auto same_gpu = [&](std::size_t one, std::size_t other) {
-      return rows.gpus[one].uuid == rows.gpus[other].uuid;
-    };
-    const bool are_runs = std::ranges::adjacent_find(all, std::not_fn(same_gpu)) == all.end();
-    const auto left_out = std::erase_if(gpus, [&](std::size_t peer) {
-      return !are_runs && std::ranges::any_of(judged, [&](std::size_t gpu) { return same_gpu(gpu, peer); });
-    });
+    const auto uuid_of = [&](std::size_t gpu) { return rows.gpus[gpu].uuid; };
+    if (std::ranges::count(all, uuid_of(all.front()), uuid_of) < std::ssize(all)) {
+      std::erase_if(gpus,
+                    [&](std::size_t peer) { return std::ranges::count(judged, uuid_of(peer), uuid_of) > 0; });
+    }
     result.remarks.push_back(fmt::format(
-        "the baseline has {} of the {} GPUs that it needs{}: the judged GPUs are peers as well", gpus.size(),
-        kFewestPeers, left_out == 0 ? "" : fmt::format(", without {} that are judged", left_out)));
+        "the baseline has {} of the {} other GPUs that it needs: the judged GPUs are peers as well",
+        gpus.size(), kFewestPeers));
   }
   const std::size_t in_baseline = gpus.size();
   add(judged);
