@@ -5,8 +5,8 @@
 
 Writes FOLDER/sampled.csv, a line for each program: what `occbench trace` says of it, whether it computed the same as without, and how
 far the kernels are from a trace with --counters 20 of a shorter run, in which what would be a graph is launched one by one. Kernels are
-compared if the middle half of these readings is within 0.3 points. The rows of both traces stay in FOLDER, and the kernels that differ
-most are printed.
+compared if the middle half of these readings is within 0.3 points. The rows of both traces stay in FOLDER. Of those from 5 us on, which
+are farther than 0.5 points from counting is printed: program, kernel, time when counted and in the program, occupancy likewise.
 """
 
 import csv
@@ -63,13 +63,10 @@ def differences(sampled: Path, counted: Path) -> dict[str, str]:
         within = f"{100 * sum(point <= limit for point in of) / len(of):.1f}" if of else ""
         told |= {f"{kind}_kernels": f"{len(of)}", f"{kind}_within_pct": within}
     told["worst_points"] = f"{max(abs(points[key]) for key in stable):.2f}" if stable else ""
-    for key in sorted(both, key=lambda key: -abs(points[key]))[:6]:
-        spread = f"{theirs[key]['launches']} launches, spread {theirs[key]['achieved_spread_points']}"
-        stays = "" if key in stable else f" (counted: {spread})"
-        print(
-            f"  {points[key]:+.2f} points{stays}, {number(ours[key], 'time_us'):.2f} us  {ours[key]['case'][:90]}",
-            flush=True,
-        )
+    for key in sorted(stable, key=lambda key: ours[key]["case"]):
+        if number(theirs[key], "time_us") >= LONG_US and abs(points[key]) > 0.5:
+            numbers = [number(rows[key], name) for name in ("time_us", "achieved_pct") for rows in (theirs, ours)]
+            print("{:15}{:56}{:15.2f}{:16.2f}{:12.2f}{:10.2f}".format(sampled.stem, ours[key]["case"][:56], *numbers))
     return told
 
 

@@ -75,15 +75,6 @@ FleetQuestion read_question(const FleetOptions& options, FleetRows& rows, std::o
   require_each_once(rows, question.judged);
   question.baseline =
       add(rows, std::vector<fs::path>(options.baseline.begin(), options.baseline.end()), options.model);
-  // Where the judged GPUs are peers as well, a GPU is no peer of itself.
-  const auto is_judged = [&](std::size_t peer) {
-    return std::ranges::any_of(question.judged, [&](std::size_t gpu) {
-      return !rows.gpus[gpu].uuid.empty() && rows.gpus[gpu].uuid == rows.gpus[peer].uuid;
-    });
-  };
-  if (question.baseline.size() < kFewestPeers && std::erase_if(question.baseline, is_judged) > 0)
-    fmt::print(messages, "--baseline: fewer than {} GPUs, and those that are judged are left out\n",
-               kFewestPeers);
   if (options.since.empty()) return question;
   for (const fs::path& other : runs_in(options.since).others)
     fmt::print(messages, "{} is no file of rows and is left out\n", other.string());

@@ -190,7 +190,8 @@ ExitStatus gate(const GateOptions& options, Console& console) {
   tolerances.any_source = options.any_source;
   if (tolerances.left_out > 0)
     fmt::print(console.err,
-               "--tolerances-from: left out {} whose time_status is not ok or whose result is wrong\n",
+               "--tolerances-from: left out {} whose time_status is neither ok nor unstable, or whose result "
+               "is wrong\n",
                counted(static_cast<long long>(tolerances.left_out), "row"));
   const auto save_tolerances = [&] {
     if (!options.save_tolerances.empty()) replace_text(options.save_tolerances, tolerances.to_json());

@@ -106,7 +106,8 @@ ExitStatus sweep(SweepRequest request, const CLI::App& parser, Console& console)
     if (const std::string reason = why_no_gpu(); !reason.empty()) {
       try {
         static_cast<void>(planned_benches(request.run));  // which refuses a wrong axis
-      } catch (const CannotList&) {
+      } catch (const CannotList& failure) {
+        if (failure.status() != ExitStatus::no_verdict) throw;  // else for want of the GPU
       }
       fmt::print(console.err, "nothing is measured: {}\n", reason);
       if (request.run.list)

@@ -63,7 +63,7 @@ void finish(ProgramTable& table, const fs::path& out, const TraceOptions& option
   for (CaseRecord& record : table.cases) {
     record.provenance.recorded_at = now;
     record.provenance.commit = build_commit();
-    record.provenance.host = host_name();
+    if (record.provenance.host.empty()) record.provenance.host = host_name();
   }
   write_program(out, table.cases, table.entries, [&] {
     if (older == Older::kept) keep_older_rows(out, console);

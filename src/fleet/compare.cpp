@@ -80,8 +80,8 @@ std::string why_not(const MeasuredGpu& gpu, const std::string& commit, std::span
     return fmt::format("{} of its {} cases have a time and a clock", cases_read(gpu), cases_of(gpu));
   if (peers < kFewestPeers)
     return fmt::format(
-        "there {} to compare, and a comparison needs {}: give a --baseline, or --since with two earlier runs "
-        "of each GPU by the same build",
+        "there {} to compare, and a comparison needs {}: give more with --baseline, or --since with two "
+        "earlier runs of each GPU by the same build",
         peers == 1 ? "is 1 GPU" : fmt::format("are {} GPUs", peers), kFewestPeers);
   return "";
 }
@@ -118,7 +118,8 @@ std::optional<double> judge(const FleetRows& rows, FleetQuantity quantity, const
     for (const Value& each : values) {
       if (each.of != nullptr && each.of->no_verdict.empty())
         each.of->no_verdict = fmt::format(
-            "half and more differ in {}, and no majority says which: give a --baseline", facts.name);
+            "half and more differ in {}, and no majority says which: give a --baseline of healthy GPUs",
+            facts.name);
     }
     return middle.named_from;
   }
@@ -501,9 +502,15 @@ ComparedFleet compare_gpus(const FleetRows& rows, std::span<const std::size_t> j
   }
   const bool by_baseline = gpus.size() >= kFewestPeers;
   if (!baseline.empty() && !by_baseline) {
-    result.remarks.push_back(
-        fmt::format("the baseline has {} of the {} GPUs that it needs: the judged GPUs are peers as well",
-                    gpus.size(), kFewestPeers));
+    // A GPU is no peer of itself, unless its own runs are all there is.
+    const auto uuid_of = [&](std::size_t gpu) { return rows.gpus[gpu].uuid; };
+    if (std::ranges::count(all, uuid_of(all.front()), uuid_of) < std::ssize(all)) {
+      std::erase_if(gpus,
+                    [&](std::size_t peer) { return std::ranges::count(judged, uuid_of(peer), uuid_of) > 0; });
+    }
+    result.remarks.push_back(fmt::format(
+        "the baseline has {} of the {} other GPUs that it needs: the judged GPUs are peers as well",
+        gpus.size(), kFewestPeers));
   }
   const std::size_t in_baseline = gpus.size();
   add(judged);

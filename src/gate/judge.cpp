@@ -518,17 +518,11 @@ std::string why_advisory(const Row& baseline, const Row& candidate) {
   }
 }
 
-/// Whether the times of a run scatter by more than the timer explains.
-bool is_unstable(const RecordedCase& recorded) {
-  const Row& row = recorded.row;
-  return row.time_status == "unstable" &&
-         row.time_spread_pct.value_or(0) / 100 * row.time_us.value_or(0) > kTimerUs;
-}
-
-/// Whether they scatter so in the candidate, and not nearly so in the baseline.
+/// Whether times are unstable in the candidate, and not nearly so in the baseline.
 bool has_become_unstable(const RecordedCase& before, const RecordedCase& now) {
-  return is_unstable(now) && now.row.time_spread_pct.value_or(0) >
-                                 time_quantity().tolerance.spreads * before.row.time_spread_pct.value_or(0);
+  return is_unstable(now.row) &&
+         now.row.time_spread_pct.value_or(0) >
+             time_quantity().tolerance.spreads * before.row.time_spread_pct.value_or(0);
 }
 
 /// The pairs whose times can be compared.
@@ -537,7 +531,7 @@ Sides steady_pairs(const Sides& sides) {
   for (std::size_t i = 0; i < sides.baseline.size(); ++i) {
     const RecordedCase& before = *sides.baseline[i];
     const RecordedCase& now = *sides.candidate[i];
-    if (is_unstable(before) || has_become_unstable(before, now)) continue;
+    if (is_unstable(before.row) || has_become_unstable(before, now)) continue;
     steady.baseline.push_back(&before);
     steady.candidate.push_back(&now);
   }
@@ -552,7 +546,7 @@ std::optional<std::pair<Grade, std::string>> why_no_times(const Sides& sides, co
   if (steady.baseline.empty()) {
     // Such a case varies by itself, and that is no doubt in the candidate.
     const bool before =
-        std::ranges::any_of(sides.baseline, [](const auto* each) { return is_unstable(*each); });
+        std::ranges::any_of(sides.baseline, [](const auto* each) { return is_unstable(each->row); });
     return std::pair(before ? Grade::note : lack,
                      fmt::format("times are unstable in the {}", before ? "baseline" : "candidate"));
   }

@@ -287,35 +287,38 @@ Tolerances tolerances_from(std::span<const RecordedRun> runs) {
   std::map<std::pair<Key, const Quantity*>, std::vector<double>> readings;
   for (const RecordedRun& run : runs) {
     for (const RecordedCase& recorded : run.cases) {
-      if (recorded.row.time_status != "ok" || recorded.row.check == "wrong") {
-        if (recorded.row.time_status != "skipped") ++tolerances.left_out;
+      if (tolerances.gpu.empty()) tolerances.gpu = recorded.row.gpu;
+      const std::string& status = recorded.row.time_status;
+      if ((status != "ok" && status != "unstable") || recorded.row.check == "wrong") {
+        if (status != "skipped") ++tolerances.left_out;
         continue;
       }
       for (const Quantity* quantity : quantities) {
+        if (quantity == &time_quantity() && is_unstable(recorded.row)) continue;
         const Real value = quantity->value(recorded.row);
         if (value) readings[{{recorded.row.experiment, recorded.row.case_}, quantity}].push_back(*value);
       }
     }
   }
-  for (const RecordedRun& run : runs) {
-    if (tolerances.gpu.empty() && !run.cases.empty()) tolerances.gpu = run.cases.front().row.gpu;
-  }
-  bool shared = false;
   std::map<std::pair<std::string, const Quantity*>, double> largest;
   for (const auto& [where, values] : readings) {
     const auto& [key, quantity] = where;
     if (values.size() < 2 || (quantity->unit == "%" && *std::ranges::min_element(values) <= 0)) continue;
     double& most = largest[{key.first, quantity}];
     most = std::max(most, largest_difference(values, *quantity));
-    shared = true;
   }
-  if (!shared) throw InputError("the runs that tolerances are to come from share no measured case");
+  if (largest.empty()) throw InputError("the runs that tolerances are to come from share no measured case");
   for (const auto& [where, most] : largest) {
     const double limit = std::clamp(kMargin * most, kLeast, kLargest);
     // Tenths are as much as a handful of runs can say.
     tolerances.set(where.first, where.second->name, {std::ceil(10 * limit - 1e-6) / 10, 0});
   }
   return tolerances;
+}
+
+bool is_unstable(const Row& row) {
+  return row.time_status == "unstable" &&
+         row.time_spread_pct.value_or(0) / 100 * row.time_us.value_or(0) > kTimerUs;
 }
 
 double Tolerance::allowed(double spread) const {

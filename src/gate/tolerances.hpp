@@ -38,6 +38,9 @@ struct Quantity {
 /// An event pair agrees with the GPU's own duration counter to about this; smaller differences are the clock's.
 inline constexpr double kTimerUs = 1;
 
+/// Whether the times of a row scatter by more than that. They are not compared; its occupancy is.
+bool is_unstable(const Row& row);
+
 /// Quartiles of fewer times than this say little.
 inline constexpr std::int64_t kFewestLaunches = 5;
 
@@ -74,7 +77,7 @@ class Tolerances {
   /// The GPU model whose runs they were derived from; empty = any.
   std::string gpu;
 
-  /// Rows of those runs, without skipped ones, that they were not derived from: not timed as ok, or of a wrong result.
+  /// Rows of those runs, without skipped ones, that they were not derived from: not measured, or of a wrong result.
   std::size_t left_out = 0;
 
   /// What was set, as parse_tolerances reads it.

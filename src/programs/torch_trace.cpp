@@ -433,7 +433,8 @@ ProgramTable import_torch_trace(const ImportOptions& options, std::ostream& err)
   for (std::size_t i = 0; i < table.cases.size(); ++i) {
     CaseRecord& record = table.cases[i];
     const TorchKernel& kernel = trace.kernels[i];
-    add_note(record.note, fmt::format("imported from {}", options.file.filename().string()));
+    record.provenance.host = options.file.filename().string();
+    add_note(record.note, "imported from " + record.provenance.host);
     if (kernel.entry.seen.total_us > 0)
       record.program.beside_pct = std::llround(100 * kernel.beside_us / kernel.entry.seen.total_us);
     if (record.program.beside_pct.value_or(0) >= kMostlyBesidePct)

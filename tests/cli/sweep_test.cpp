@@ -111,7 +111,8 @@ TEST_F(DescribedPrograms, NameTheNearestOfAnUnknownKernel) {
 TEST_F(DescribedPrograms, RefuseAWrongAxisWhereThereIsNoGpuToo) {
   const std::string folder = folder_.string();
   std::ofstream script(folder_ / "sweep", std::ios::app);
-  script << "case \"$*\" in *blocksize*) echo 'no axis --blocksize' >&2; exit 64;; esac\nexit 2\n";
+  script << "case \"$*\" in *blocksize*) echo 'no axis --blocksize' >&2; exit 64;; *=77*) exit 127;; "
+            "esac\nexit 2\n";
   script.close();
   EXPECT_THAT(refusal({"sweep", "spin", "--blocksize", "32", "--benches", folder.c_str()}),
               HasSubstr("no axis --blocksize"));
@@ -119,6 +120,9 @@ TEST_F(DescribedPrograms, RefuseAWrongAxisWhereThereIsNoGpuToo) {
   const Outcome right = run_command({"sweep", "spin", "--block-size", "32", "--benches", folder.c_str()});
   EXPECT_EQ(right.status, ExitStatus::no_verdict);
   EXPECT_THAT(right.err, HasSubstr("nothing is measured: "));
+  const Outcome broken = run_command({"sweep", "spin", "--block-size", "77", "--benches", folder.c_str()});
+  EXPECT_EQ(broken.status, ExitStatus::fault);
+  EXPECT_THAT(broken.err, HasSubstr("cannot list its cases"));
 }
 
 TEST_F(DescribedPrograms, AreNamedWhereNoKernelIs) {

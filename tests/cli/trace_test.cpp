@@ -86,6 +86,18 @@ TEST_F(TraceCommandTest, ImportsOnlyTheKernelsThatAreWantedWithTheClockThatIsGiv
             ExitStatus::usage);
 }
 
+TEST_F(TraceCommandTest, TracesOfTwoRanksAreRowsOfTwoGpusWhenTheyAreMerged) {
+  const std::string other = folder_.path() / "rank1.json";
+  const std::string rows = folder_.path() / "rank1.csv";
+  const std::string all = folder_.path() / "all.csv";
+  std::ofstream(other) << kTorchTrace;
+  run_command({"trace", "--import", trace_.c_str(), "--out", out_.c_str()});
+  run_command({"trace", "--import", other.c_str(), "--out", rows.c_str()});
+  const Outcome merged = run_command({"merge", out_.c_str(), rows.c_str(), "--out", all.c_str()});
+  EXPECT_EQ(merged.status, ExitStatus::done) << merged.err;
+  EXPECT_THAT(merged.out, HasSubstr("4 rows of 2 GPUs and 2 cases from 2 files"));
+}
+
 TEST_F(TraceCommandTest, RowsThatItInferredAreExplainedAsTheyWerePredicted) {
   run_command({"trace", "--import", trace_.c_str(), "--out", out_.c_str()});
   std::vector<Row> rows = read_rows(out_);

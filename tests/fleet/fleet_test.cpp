@@ -417,7 +417,8 @@ TEST_F(Fleet, ComparesWithTheBaselineHoweverManyAreJudged) {
   }
   const std::string judged = (folder_.path() / "judged.csv").string();
   EXPECT_EQ(fleet({judged, "--baseline", baseline(2, "one")}), ExitStatus::done);
-  EXPECT_THAT(out_, HasSubstr("the baseline has 2 of the 3 GPUs that it needs: the judged GPUs are peers"));
+  EXPECT_THAT(out_,
+              HasSubstr("the baseline has 2 of the 3 other GPUs that it needs: the judged GPUs are peers"));
   EXPECT_EQ(fleet({judged, "--baseline", baseline(8, "another")}), ExitStatus::done);
   EXPECT_THAT(out_,
               HasSubstr("left out of the baseline: 8 of 8 GPUs (GPU-00100: its rows are of commit another"));
@@ -429,7 +430,18 @@ TEST_F(Fleet, ComparesWithEarlierRunsOfTheSameGpusAsABaseline) {
   for (int gpu = 0; gpu < 6; ++gpu) all[gpu] = slow_clock;
   EXPECT_EQ(causes_of({fleet_file(2, 6, all), "--baseline", accepted}).size(), 6) << out_;
   fleet({fleet_file(2, 6, all), "--baseline", fleet_file(1, 2, {})});
-  EXPECT_THAT(err_, HasSubstr("--baseline: fewer than 3 GPUs, and those that are judged are left out"));
+  EXPECT_THAT(out_, HasSubstr("the baseline has 0 of the 3 other GPUs that it needs"));
+}
+
+TEST_F(Fleet, IsNoPeerOfItselfHoweverManyOfTheBaselineCannotBeCompared) {
+  MadeUpFleet made_up(1);
+  std::string baseline = text_of(made_up.gpu(0)) + text_of(made_up.gpu(1));
+  for (int gpu = 2; gpu < 4; ++gpu)
+    baseline += text_of(made_up.gpu(gpu, [](Row& row) { row.commit = "another"; }));
+  const std::string judged = write("judged.csv", text_of(made_up.gpu(0)) + text_of(made_up.gpu(1)));
+  EXPECT_EQ(fleet({judged, "--baseline", write("baseline.csv", baseline)}), ExitStatus::no_verdict) << out_;
+  EXPECT_THAT(out_, HasSubstr("the baseline has 0 of the 3 other GPUs that it needs: the judged GPUs are"));
+  EXPECT_THAT(out_, HasSubstr("there are 2 GPUs to compare, and a comparison needs 3: give more with"));
 }
 
 TEST_F(OwnPast, SaysWhatIsNotCompared) {

@@ -512,7 +512,8 @@ TEST_F(GateCommand, TolerancesComeFromAFileOrFromRuns) {
   lower.rows[0].time_status = "throttled";
   lower.rows[2].check = "wrong";  // both cases of block_size
   EXPECT_EQ(gate({a, b, "--tolerances-from", a, write_run("bad", lower)}), 1);
-  EXPECT_THAT(err_, HasSubstr("left out 2 rows whose time_status is not ok or whose result is wrong"));
+  EXPECT_THAT(err_,
+              HasSubstr("left out 2 rows whose time_status is neither ok nor unstable, or whose result is"));
 }
 
 /// A build folder whose `occbench run` takes what it writes from a recorded run, and notes that it was

@@ -490,6 +490,22 @@ TEST(Tolerances, FromRunsAreHalfAsMuchAgainAsTheLargestDifference) {
   EXPECT_EQ(tolerances.of("another", achieved()), achieved().tolerance);
 }
 
+TEST(Tolerances, FromRunsAreOfTheOccupancyOfUnstableCasesTooAndNotOfTheirTimes) {
+  std::vector<RecordedRun> runs;
+  for (const double points : {0.0, -1.6}) {
+    MadeUpRun run = made_up_run(4);
+    run.rows[1].time_status = "unstable";
+    run.rows[1].time_spread_pct = 6;
+    *run.rows[1].achieved_pct += points;
+    run.slow_down(1, 1 - points);
+    runs.push_back(run.run());
+  }
+  const Tolerances tolerances = tolerances_from(runs);
+  EXPECT_EQ(tolerances.left_out, 0);
+  EXPECT_EQ(tolerances.of("waves", achieved()), (Tolerance{2.4, 0}));
+  EXPECT_EQ(tolerances.of("waves", time_quantity()), (Tolerance{0.2, 0})) << "of the other case";
+}
+
 TEST(Tolerances, FromRunsLetTheseRunsPass) {
   std::vector<RecordedRun> runs;
   for (unsigned seed = 1; seed <= 5; ++seed) {

@@ -72,6 +72,10 @@ class FleetPage(unittest.TestCase):
         self.assertIn("named from 0.4 %; furthest in waves/one_block", text)
         self.assertIn("3 GPUs on 1 node: 1 out of line.", text)
 
+    def test_has_the_remarks_of_the_table_once(self):
+        said = "left out of the baseline: 1 of 8 GPUs"
+        self.assertEqual(write_fleet_page([gpu(number, remarks=[said]) for number in range(3)]).count(said), 1)
+
     def test_simulated_rows_are_called_so_first(self):
         self.assertIn(
             "<h1>Simulated, not measured: a fleet", write_fleet_page([gpu(0, simulated=True), gpu(1, simulated=True)])
@@ -92,7 +96,8 @@ class FleetPage(unittest.TestCase):
         self.assertIn("30 more GPUs are in line", text)
 
     def test_runs_nothing_that_rows_contain(self):
-        hostile = gpu(0, gpu_uuid=HOSTILE, host=HOSTILE, findings=[finding(sentence=HOSTILE, worst_case=HOSTILE)])
+        named = finding(sentence=HOSTILE, worst_case=HOSTILE)
+        hostile = gpu(0, gpu_uuid=HOSTILE, host=HOSTILE, findings=[named], remarks=[HOSTILE])
         page = Elements(write_fleet_page([hostile, gpu(1) | {"gpu": HOSTILE}]))
         self.assertEqual(page.of("script"), [])
 

@@ -119,6 +119,7 @@ def write_fleet_page(gpus: list[dict[str, Any]]) -> str:
         "fleet.html",
         title=f"{'Simulated, not measured: a' if gpus[0].get('simulated') else 'A'} fleet of {gpus[0].get('gpu', 'GPUs')}",
         summary=summary(gpus),
+        remarks=gpus[0].get("remarks", []),
         style="".join((HERE / name).read_text(encoding="utf-8") for name in ("page.css", "fleet.css")),
         columns=[(QUANTITIES[name], f"{scale.most:.2f}") for name, scale in scales.items()],
         rows=rows,
