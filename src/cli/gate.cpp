@@ -59,9 +59,8 @@ void require_not_the_candidate(const GateOptions& options) {
 }
 
 Tolerances tolerances_of(const GateOptions& options) {
-  if (!options.tolerances_file.empty()) {
+  if (!options.tolerances_file.empty())
     return parse_tolerances(read_text(options.tolerances_file), options.tolerances_file);
-  }
   if (options.tolerances_from.empty()) return {};
   require_not_the_candidate(options);
   return tolerances_from(mapped(options.tolerances_from, read_run));
@@ -116,9 +115,8 @@ struct Output {
 };
 
 std::string names_of_formats() {
-  std::string names;
-  for (const auto& [name, format] : kGateFormats) names += (names.empty() ? "" : ", ") + name;
-  return names;
+  return fmt::format("{}",
+                     fmt::join(mapped(kGateFormats, [](const auto& each) { return each.first; }), ", "));
 }
 
 std::vector<Output> outputs_of(const GateOptions& options) {
@@ -150,15 +148,17 @@ Comparison compare(const GateOptions& options, const Tolerances& tolerances, Con
 }
 
 /// A name that is misspelt would leave an experiment to the usual tolerances. It is not refused: one file serves many runs.
-void say_unused(const Tolerances& tolerances, const Comparison& comparison, Console& console) {
+void note_unused(const Tolerances& tolerances, Comparison& comparison) {
   std::vector<std::string> compared = mapped(comparison.cases, &ComparedCase::experiment);
   std::ranges::sort(compared);
   compared.erase(std::unique(compared.begin(), compared.end()), compared.end());
   for (const std::string& experiment : tolerances.experiments()) {
     if (!compared.empty() && std::ranges::find(compared, experiment) == compared.end())
-      fmt::print(console.err,
-                 "the tolerances of '{}' were not used: no case is of that experiment; the nearest are {}\n",
-                 experiment, fmt::join(nearest_names(experiment, compared, 3), ", "));
+      comparison.general.push_back(
+          {Grade::note,
+           fmt::format(
+               "the tolerances of '{}' were not used: no case is of that experiment; the nearest are {}",
+               experiment, fmt::join(nearest_names(experiment, compared, 3), ", "))});
   }
 }
 
@@ -169,10 +169,9 @@ ExitStatus status_of(Verdict verdict) {
 
 /// Two outputs of one name would be one.
 void require_apart(const std::vector<Output>& outputs, const fs::path& tolerances) {
-  std::vector<fs::path> all = mapped(outputs, [](const Output& output) { return output.file; });
-  if (!tolerances.empty()) all.push_back(tolerances);
   std::set<fs::path> seen;
-  for (const fs::path& file : all) {
+  if (!tolerances.empty()) seen.insert(fs::weakly_canonical(tolerances));
+  for (const auto& [format, file] : outputs) {
     if (!seen.insert(fs::weakly_canonical(file)).second)
       throw InputError("two outputs would go to {}; name another file", file.string());
   }
@@ -201,10 +200,10 @@ ExitStatus gate(const GateOptions& options, Console& console) {
     return ExitStatus::done;
   }
 
-  const Comparison comparison = compare(options, tolerances, console);
+  Comparison comparison = compare(options, tolerances, console);
+  note_unused(tolerances, comparison);
   const bool is_text = options.format == "table" || options.format == "markdown";  // these say so themselves
   if (comparison.simulated && !is_text) fmt::print(console.err, "{}\n", kSimulatedLine);
-  say_unused(tolerances, comparison, console);
   fmt::print(console.out, "{}", kGateFormats.at(options.format).text(comparison));
   // Its status is the verdict's whatever becomes of the files.
   bool written = true;

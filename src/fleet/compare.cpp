@@ -69,13 +69,16 @@ std::size_t cases_read(const MeasuredGpu& gpu) {
 /// Why a GPU is not compared; empty where it can be. @param usual  cases that GPUs have
 std::string why_not(const MeasuredGpu& gpu, const std::string& commit, std::span<const std::size_t> usual,
                     std::size_t peers) {
+  constexpr std::string_view kRemedy =
+      "record the same cases by the same build, or compare what two runs share: occbench gate "
+      "FEWER_CASES.csv MORE_CASES.csv";
   if (gpu.commit != commit)
-    return fmt::format("its rows are of commit {}, those of most of its peers of {}: the code may differ",
-                       gpu.commit, commit);
+    return fmt::format("its rows are of commit {}, those of most of its peers of {}: the code may differ; {}",
+                       gpu.commit, commit, kRemedy);
   const auto has =
       std::ranges::count_if(usual, [&](std::size_t number) { return gpu.reading(number).present; });
   if (2 * has < std::ssize(usual) || has == 0)
-    return fmt::format("it has {} of {} cases that most GPUs have", has, usual.size());
+    return fmt::format("it has {} of {} cases that most GPUs have; {}", has, usual.size(), kRemedy);
   if (2 * cases_read(gpu) < cases_of(gpu))
     return fmt::format("{} of its {} cases have a time and a clock", cases_read(gpu), cases_of(gpu));
   if (peers < kFewestPeers)
@@ -556,8 +559,7 @@ const FleetQuantityFacts& facts_of(FleetQuantity quantity) {
       {"sm_clock", "%", 0.4, "SM clock {:.2f} % below the median.", "SM clock {:.2f} % above the median."},
       {"gpc_clock", "%", 0.3,
        "kernels on all SMs take {:.2f} % longer than their cycles at the mean clock: a GPC's clock is "
-       "slower, or all "
-       "clocks were while times were taken.",
+       "slower, or all clocks were while times were taken.",
        "its GPCs' clocks are closer together: kernels on all SMs take {:.2f} % less time than the median.",
        true},
       {"sm_cycles", "%", 0.3,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 #include <vector>
 
 #include <fmt/ranges.h>
@@ -60,11 +59,12 @@ class TolerancesReader {
   }
 
   void read_quantities(const std::string& experiment, const Json& quantities) {
+    const Tolerances outer = tolerances_;  // whatever the order within
     for (const auto& [name, value] : object(quantities, experiment.empty() ? "all" : experiment).items()) {
       const Quantity* quantity = find_quantity(name);
       if (quantity == nullptr)
         refuse(fmt::format("unknown quantity '{}'; there are {}", name, known_quantities()));
-      Tolerance tolerance = tolerances_.of(experiment, *quantity);
+      Tolerance tolerance = outer.of(experiment, *quantity);
       for (const auto& [part, number] : object(value, name).items()) {
         const bool limit = part == "limit";
         if (!limit && part != "spreads")
@@ -159,7 +159,8 @@ Quantity of_column(const Column& column) {
           kAchieved,
           [member](const Row& row) { return row.*member; },
           elapsed ? spread_over_elapsed : achieved_spread,
-          elapsed ? elapsed_between_gpus : std::function<double(const Row&, const Row&)>()};
+          elapsed ? elapsed_between_gpus : std::function<double(const Row&, const Row&)>(),
+          elapsed ? "achieved_pct" : ""};
 }
 
 Real ratio(const Row& row, Real part) {
@@ -190,6 +191,7 @@ std::vector<Quantity> make_measured_quantities() {
                  },
                  achieved_spread,
                  {},
+                 "",
                  "device_profile",
                  &Row::device_profile});
   return all;
@@ -208,36 +210,34 @@ Quantity of_time(std::string_view name, Tolerance tolerance,
 
 }  // namespace
 
-std::vector<std::string> Tolerances::experiments() const {
-  std::vector<std::string> names;
-  for (const auto& [experiment, quantities] : given_) {
-    if (!experiment.empty()) names.push_back(experiment);
+std::set<std::string> Tolerances::experiments() const {
+  std::set<std::string> names;
+  for (const auto& [where, tolerance] : given_) {
+    if (!where.first.empty()) names.insert(where.first);
   }
   return names;
 }
 
 Tolerance Tolerances::of(std::string_view experiment, const Quantity& quantity) const {
   for (const std::string_view scope : {experiment, std::string_view()}) {
-    const auto quantities = given_.find(scope);
-    if (quantities == given_.end()) continue;
-    const auto found = quantities->second.find(quantity.name);
-    if (found != quantities->second.end()) return found->second;
+    for (const std::string_view name : {quantity.name, quantity.like}) {
+      const auto found = given_.find({std::string(scope), std::string(name)});
+      if (found != given_.end()) return found->second;
+    }
   }
   return quantity.tolerance;
 }
 
 void Tolerances::set(std::string_view experiment, std::string_view quantity, Tolerance tolerance) {
-  given_[std::string(experiment)][std::string(quantity)] = tolerance;
+  given_[{std::string(experiment), std::string(quantity)}] = tolerance;
 }
 
 std::string Tolerances::to_json() const {
   Json root = Json::object();
   if (!gpu.empty()) root["gpu"] = gpu;
-  for (const auto& [experiment, quantities] : given_) {
-    Json& scope = experiment.empty() ? root["all"] : root["experiments"][experiment];
-    for (const auto& [name, tolerance] : quantities) {
-      scope[name] = {{"limit", tolerance.limit}, {"spreads", tolerance.spreads}};
-    }
+  for (const auto& [where, tolerance] : given_) {
+    Json& scope = where.first.empty() ? root["all"] : root["experiments"][where.first];
+    scope[where.second] = {{"limit", tolerance.limit}, {"spreads", tolerance.spreads}};
   }
   return json_text(root) + "\n";
 }
@@ -246,9 +246,7 @@ Tolerances parse_tolerances(std::string_view json, std::string_view source) {
   const std::size_t begin = json.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
   if (begin != std::string_view::npos && json[begin] != '{')
     throw InputError(
-        "{} is no file of tolerances, which must be a JSON object, {{\"all\": {{\"achieved_pct\": "
-        "{{\"limit\": "
-        "1.5}}}}}}; --save-tolerances writes one",
+        R"({} is no file of tolerances, which must be a JSON object, {{"all": {{"achieved_pct": {{"limit": 1.5}}}}}}; --save-tolerances writes one)",
         source);
   return TolerancesReader(source).read(parse_json(json, source));
 }

@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "gate/run.hpp"
 
@@ -31,6 +33,7 @@ struct Quantity {
   std::function<Real(const RecordedCase&)> spread;  ///< interquartile range over the readings, in `unit`
   /// What unchanged code may get worse by, in `unit`, from one row to another; empty = nothing more
   std::function<double(const Row& before, const Row& now)> of_unchanged_code = {};
+  std::string_view like = "";  ///< quantity whose given tolerance is also that of this one, if that has none
   std::string_view only_within = "";  ///< column of text: compared only where both sides say the same there
   std::string Row::*within = nullptr;
 };
@@ -63,9 +66,9 @@ const Quantity* find_quantity(std::string_view name);
 class Tolerances {
  public:
   /// Experiments that have some of their own.
-  std::vector<std::string> experiments() const;
+  std::set<std::string> experiments() const;
 
-  /// Those of an experiment, else those given for all, else the quantity's own.
+  /// That of an experiment, else that given for all, else the quantity's own; a given one of `like` is given.
   Tolerance of(std::string_view experiment, const Quantity& quantity) const;
 
   /// @param experiment empty = for all
@@ -84,8 +87,7 @@ class Tolerances {
   std::string to_json() const;
 
  private:
-  using ByQuantity = std::map<std::string, Tolerance, std::less<>>;
-  std::map<std::string, ByQuantity, std::less<>> given_;
+  std::map<std::pair<std::string, std::string>, Tolerance> given_;  ///< by experiment and quantity
 };
 
 /// Reads {"all": {QUANTITY: {"limit": 1.5, "spreads": 3}}, "experiments": {EXPERIMENT: {QUANTITY: {...}}}};

@@ -504,6 +504,8 @@ TEST_F(Fleet, HasNoVerdictOnRowsOfAnotherCommit) {
   const ExitStatus status = fleet({fleet_file(1, 6, {{2, [](Row& row) { row.commit = "another"; }}})});
   EXPECT_EQ(status, ExitStatus::no_verdict);
   EXPECT_THAT(out_, HasSubstr("of commit another"));
+  EXPECT_THAT(out_,
+              HasSubstr("or compare what two runs share: occbench gate FEWER_CASES.csv MORE_CASES.csv"));
 }
 
 TEST_F(Fleet, RefusesAFolderWithoutEarlierRuns) {

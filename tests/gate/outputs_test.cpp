@@ -450,6 +450,18 @@ TEST(Tolerances, AreWhatTheFileSaysAndElseTheDefaults) {
   EXPECT_EQ(Tolerances{}.of("waves", achieved()), achieved().tolerance);
 }
 
+TEST(Tolerances, OfAchievedOccupancyHoldOverElapsedCyclesTooWhereThatHasNone) {
+  const auto elapsed = [](std::string_view all) {
+    return parse_tolerances(fmt::format(R"({{"all": {{{}}}}})", all), "")
+        .of("waves", *find_quantity("achieved_elapsed_pct"));
+  };
+  const std::string given = R"("achieved_pct": {"limit": 0.2, "spreads": 0})";
+  const std::string own = R"("achieved_elapsed_pct": {"limit": 2})";
+  EXPECT_EQ(elapsed(given), (Tolerance{0.2, 0}));
+  for (const std::string& both : {given + ", " + own, own + ", " + given})
+    EXPECT_EQ(elapsed(both), (Tolerance{2, achieved().tolerance.spreads})) << both;
+}
+
 TEST(Tolerances, AreReadBackAsTheyWereWritten) {
   Tolerances tolerances;
   tolerances.set("", "time_us", {2.5, 0});
