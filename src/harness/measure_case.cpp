@@ -103,14 +103,17 @@ void time_case(ReadyCase& ready, std::vector<double> microseconds, GpuWatch& wat
   into.samples.add("time_us", microseconds);
 }
 
-/// Why these counters cannot be read; ok where they can.
-Counted try_counters(Instruments& instruments, const std::vector<std::string>& metrics) {
+/// What `read` reads, or why counters cannot be read.
+Counted counted_by(const std::function<CounterReadings()>& read) {
   try {
-    instruments.set_up_counters(metrics);
-    return {.status = CountersStatus::ok};
+    return {.status = CountersStatus::ok, .note = {}, .readings = read()};
   } catch (const CountersUnavailable& unavailable) {
     return {.status = unavailable.status(), .note = unavailable.what()};
   }
+}
+
+Counted try_counters(Instruments& instruments, const std::vector<std::string>& metrics) {
+  return counted_by([&] { return instruments.set_up_counters(metrics), CounterReadings(); });
 }
 
 Counted count(ReadyCase& ready, Instruments& instruments, const CounterSetup& setup,
@@ -344,11 +347,7 @@ Counted count_launches(Instruments& instruments, const CounterSetup& setup,
                        const std::vector<std::string>& metrics, const std::function<void()>& launch,
                        const std::function<void()>& before) {
   if (setup.status != CountersStatus::ok) return {.status = setup.status, .note = setup.note};
-  try {
-    return {.status = CountersStatus::ok, .note = {}, .readings = instruments.count(metrics, launch, before)};
-  } catch (const CountersUnavailable& unavailable) {
-    return {.status = unavailable.status(), .note = unavailable.what()};
-  }
+  return counted_by([&] { return instruments.count(metrics, launch, before); });
 }
 
 }  // namespace occbench
