@@ -212,7 +212,7 @@ void predict_case(CaseRecord& record, const Device& device, const ChosenProfile&
 
 std::optional<MeasuredCase> measure_case(const PlannedCase& planned, const MeasureWith& with) {
   // Usage and theory are known.
-  MeasuredCase measured{planned.known, CaseSamples(planned.known.identity), {}};
+  MeasuredCase measured{planned.known, SamplesOfCase(planned.known.identity), {}};
   CaseRecord& record = measured.record;
   const double warp_slots = with.device.warp_slots();
   // Launches of earlier cases are not this one's. Those of its race are, which it was timed in.
@@ -264,16 +264,6 @@ void append_all(RunFile& file, std::span<const MeasuredCase> cases) {
     samples.insert(samples.end(), measured.samples.all().begin(), measured.samples.all().end());
   }
   file.append_all(rows, samples);
-}
-
-void CaseSamples::add(std::string_view quantity, std::int64_t index, double value) {
-  samples_.push_back({experiment_, case_name_, std::string(quantity), index, value});
-}
-
-void CaseSamples::add(std::string_view quantity, std::span<const double> values) {
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (std::isfinite(values[i])) add(quantity, static_cast<std::int64_t>(i), values[i]);
-  }
 }
 
 Times times_of(const std::vector<double>& microseconds, bool throttled, const Amount& useful) {

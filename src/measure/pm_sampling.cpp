@@ -238,8 +238,7 @@ void SmSampler::configure(const SamplingWindow& window) {
   if (window.interval_ns != window_.interval_ns || window.length_ns != window_.length_ns)
     hardware_bytes_ = std::clamp(samples * kWindowBytesPerSample, kLeastWindowBytes, kMostWindowBytes);
   window_ = window;
-  enable(Trigger::time, static_cast<double>(window.interval_ns), samples,
-                  hardware_bytes_);
+  enable(Trigger::time, static_cast<double>(window.interval_ns), samples, hardware_bytes_);
 }
 
 std::vector<SmSample> SmSampler::read() {

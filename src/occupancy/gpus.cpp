@@ -188,7 +188,8 @@ static_assert(std::ranges::is_sorted(kGpus, {}, &Gpu::compute_capability));
 /// Clusters write names of the driver with - or _ for spaces.
 std::string folded(std::string_view name) {
   std::string text = lower_case(name);
-  std::ranges::replace_if(text, [](char letter) { return letter == ' ' || letter == '_'; }, '-');
+  std::ranges::replace_if(
+      text, [](char letter) { return letter == ' ' || letter == '_'; }, '-');
   for (const std::string_view prefix : {"nvidia-", "geforce-", "tesla-"}) {
     if (text.starts_with(prefix)) text.erase(0, prefix.size());
   }
