@@ -290,20 +290,18 @@ TEST(FirstResults, AreComparedWithThoseOfEqualGridsAndArguments) {
 }
 
 TEST(KernelArguments, AreComparedWithTheParametersThatTheCompilerNames) {
-  const std::string signature = "product<32>(float const*, float*, int)";
-  EXPECT_EQ(mismatch(signature,
-                     {buffer(ElementType::float32), buffer(ElementType::float32), value(ElementType::int32)}),
-            "");
-  EXPECT_EQ(mismatch(signature, {buffer(ElementType::float32), value(ElementType::int32)}),
-            "it has 3 parameters, and --arg is given 2 times");
-  EXPECT_EQ(mismatch(signature,
-                     {buffer(ElementType::float64), buffer(ElementType::float32), value(ElementType::int32)}),
+  const Argument floats = buffer(ElementType::float32);
+  const Argument number = value(ElementType::int32);
+  const auto mismatch_of = [](const std::vector<Argument>& arguments) {
+    return mismatch("product<32>(float const*, float*, int)", arguments);
+  };
+  EXPECT_EQ(mismatch_of({floats, floats, number}), "");
+  EXPECT_EQ(mismatch_of({floats, number}), "it has 3 parameters, and --arg is given 2 times");
+  EXPECT_EQ(mismatch_of({buffer(ElementType::float64), floats, number}),
             "parameter 1 is float const*, and its --arg is a buffer of double");
-  EXPECT_EQ(mismatch(signature,
-                     {buffer(ElementType::float32), buffer(ElementType::float32), value(ElementType::int64)}),
+  EXPECT_EQ(mismatch_of({floats, floats, value(ElementType::int64)}),
             "parameter 3 is int, and its --arg is a value, long long");
-  EXPECT_EQ(mismatch(signature,
-                     {value(ElementType::float32), buffer(ElementType::float32), value(ElementType::int32)}),
+  EXPECT_EQ(mismatch_of({value(ElementType::float32), floats, number}),
             "parameter 1 is float const*, and its --arg is a value, float");
 }
 
@@ -320,15 +318,20 @@ TEST(KernelArguments, OfTypesThatHaveNoNameHereAreTakenByTheirBytes) {
   EXPECT_THAT(mismatch("k(float4)", {value(ElementType::float32)}), HasSubstr("parameter 1 is float4"));
 }
 
+std::string why_no_compiler() {
+  try {
+    Nvrtc::loaded();
+    return "";
+  } catch (const NoRuntimeCompiler& missing) {
+    return missing.what();
+  }
+}
+
 /// A kernel in a file, planned for a device that is none.
 class KernelsInFiles : public Sweeps {
  protected:
   void SetUp() override {
-    try {
-      Nvrtc::loaded();
-    } catch (const NoRuntimeCompiler& missing) {
-      GTEST_SKIP() << missing.what();
-    }
+    if (const std::string why = why_no_compiler(); !why.empty()) GTEST_SKIP() << why;
     ::setenv("XDG_CACHE_HOME", (folder_ / "cache").c_str(), 1);
   }
 
@@ -480,11 +483,7 @@ __global__ void sum(const float* x, float* result) {
 class SweepListed : public ::testing::Test {
  protected:
   void SetUp() override {
-    try {
-      Nvrtc::loaded();
-    } catch (const NoRuntimeCompiler& missing) {
-      GTEST_SKIP() << missing.what();
-    }
+    if (const std::string why = why_no_compiler(); !why.empty()) GTEST_SKIP() << why;
     ::setenv("XDG_CACHE_HOME", folder_.path().c_str(), 1);
   }
 
