@@ -1,6 +1,5 @@
 #include <cstdlib>
 #include <fstream>
-#include <functional>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -260,20 +259,14 @@ DeviceModel unknown_device(int sm_count) {
   return DeviceModel::uniform(Topology::even(sm_count), typical_parameters());
 }
 
-bool is_of_first_gpc(int sm) {
-  return sm == 0 || sm == 1 || sm == 4 || sm == 5;
-}
-
-/// Blocks that took SMs in this order, one after another on each, and left it to the next after `latency`; `own_cycles` as on its clock.
-std::vector<TracedBlock> traced(
-    const std::vector<int>& order, auto&& latency,
-    const std::function<double(int)>& own_cycles = [](int) { return 0; }) {
+/// Blocks that took SMs in this order, one after another on each, and left it to the next after `latency`.
+std::vector<TracedBlock> traced(const std::vector<int>& order, auto&& latency) {
   std::vector<TracedBlock> blocks;
   std::vector<double> free_at(64, -1);
   for (const int sm : order) {
     double& free = free_at[static_cast<std::size_t>(sm)];
     const double start = free < 0 ? 0 : free + latency(sm);
-    blocks.push_back({sm, start, start + 1000, own_cycles(sm)});
+    blocks.push_back({sm, start, start + 1000});
     free = start + 1000;
   }
   return blocks;
@@ -293,16 +286,18 @@ TEST(Calibration, GpcsAreRunsOfAscendingSmsAndThoseThatComeAgainAreSingleton) {
 TEST(Calibration, EachGpcHasTheClockThatItsBlocksWereTracedWith) {
   // Four SMs of each GPC, two singleton ones; the first GPC's clock runs 0.1 % faster than the others'.
   const std::vector<int> order{8, 9, 0, 1, 4, 5, 8, 9, 2, 3, 6, 7, 0, 1, 4, 5, 2, 3, 6, 7};
-  const auto latency = [](int) { return 300; };
-  std::vector<TracedBlock> blocks =
-      traced(order, latency, [](int sm) { return is_of_first_gpc(sm) ? 1001 : 1000; });
+  std::vector<TracedBlock> blocks = traced(order, [](int) { return 300; });
+  for (TracedBlock& block : blocks) {
+    const bool fast = block.sm == 0 || block.sm == 1 || block.sm == 4 || block.sm == 5;
+    block.own_cycles = fast ? 1001 : 1000;
+  }
   DeviceModel model = unknown_device(10);
   EXPECT_TRUE(find_gpcs(model, blocks));
   EXPECT_EQ(model.gpc_clock_ppm, (std::vector{600, -400, -400}));
   for (TracedBlock& block : blocks) block.own_cycles = 1000;
   EXPECT_TRUE(find_gpcs(model, blocks)) << "clocks that are alike are known too";
   EXPECT_EQ(model.gpc_clock_ppm, (std::vector{0, 0, 0}));
-  EXPECT_FALSE(find_gpcs(model, traced(order, latency)));
+  EXPECT_FALSE(find_gpcs(model, traced(order, [](int) { return 300; })));
   EXPECT_EQ(model.gpc_clock_ppm, (std::vector{0, 0, 0}));
 }
 
@@ -311,11 +306,12 @@ TEST(Calibration, PairsOfSingletonSmsHaveTheClockOfTheGpcThatIsNearestOverBothTr
   // of the fast GPC, though one trace alone says otherwise, and the second of the slow one.
   const std::vector<int> order{8, 9, 10, 11, 0, 1, 4, 5, 8, 9, 10, 11, 2, 3, 6, 7, 0, 1, 4, 5, 2, 3, 6, 7};
   const auto trace = [&](double first_pair) {
-    return traced(
-        order, [](int) { return 300; },
-        [=](int sm) { return sm == 8 || sm == 9    ? first_pair
-                             : is_of_first_gpc(sm) ? 1002
-                                                   : 1000; });
+    std::vector<TracedBlock> blocks = traced(order, [](int) { return 300; });
+    for (TracedBlock& block : blocks) {
+      const bool fast = block.sm == 0 || block.sm == 1 || block.sm == 4 || block.sm == 5;
+      block.own_cycles = block.sm == 8 || block.sm == 9 ? first_pair : fast ? 1002 : 1000;
+    }
+    return blocks;
   };
   DeviceModel model = unknown_device(12);
   find_gpcs(model, trace(1000.9), trace(1001.9));
