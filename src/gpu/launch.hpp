@@ -130,9 +130,7 @@ class DeviceBuffer {
     data_.reset(static_cast<T*>(memory));
   }
   explicit DeviceBuffer(std::span<const T> values) : DeviceBuffer(values.size()) {
-    if (size_ == 0) return;
-    check(cudaMemcpy(data(), values.data(), bytes(), cudaMemcpyHostToDevice), "cudaMemcpy to device");
-    wait();
+    copy_from(values);
   }
 
   T* data() const {
@@ -154,6 +152,7 @@ class DeviceBuffer {
 
   /// @param values as many as the buffer has
   void copy_from(std::span<const T> values) {
+    if (size_ == 0) return;
     check(cudaMemcpy(data(), values.data(), bytes(), cudaMemcpyHostToDevice), "cudaMemcpy to device");
     wait();
   }

@@ -99,11 +99,10 @@ class ArgumentBuffers {
     const bool twice = needed <= free_bytes / 4;
     for (const Argument& argument : arguments) {
       initial_.push_back(initial_bytes(argument));
-      const std::size_t size = argument.is_buffer() ? initial_.back().size() : 0;
-      buffers_.emplace_back(size);
-      if (!twice) continue;
-      originals_.emplace_back(size);
-      if (size > 0) originals_.back().copy_from(initial_.back());
+      const std::span<const std::byte> held(initial_.back().data(),
+                                            argument.is_buffer() ? initial_.back().size() : 0);
+      buffers_.emplace_back(held.size());
+      if (twice) originals_.emplace_back(held);
     }
     for (std::size_t i = 0; i < buffers_.size(); ++i) pointers_.push_back(buffers_[i].data());
     for (std::size_t i = 0; i < buffers_.size(); ++i)

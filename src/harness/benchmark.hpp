@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <functional>
 #include <initializer_list>
 #include <optional>
@@ -65,15 +66,8 @@ template <typename T>
 constexpr ElementType element_type() {
   if constexpr (std::is_same_v<T, float>) return ElementType::float32;
   if constexpr (std::is_same_v<T, double>) return ElementType::float64;
-  constexpr bool kSigned = std::is_signed_v<T>;
-  if constexpr (std::is_integral_v<T> && sizeof(T) == 1)
-    return kSigned ? ElementType::int8 : ElementType::uint8;
-  if constexpr (std::is_integral_v<T> && sizeof(T) == 2)
-    return kSigned ? ElementType::int16 : ElementType::uint16;
-  if constexpr (std::is_integral_v<T> && sizeof(T) == 4)
-    return kSigned ? ElementType::int32 : ElementType::uint32;
-  if constexpr (std::is_integral_v<T> && sizeof(T) == 8)
-    return kSigned ? ElementType::int64 : ElementType::uint64;
+  if constexpr (std::is_integral_v<T>)  // in pairs, from int8 and uint8 on
+    return static_cast<ElementType>(2 * std::countr_zero(sizeof(T)) + (std::is_signed_v<T> ? 0 : 1));
 }
 
 /// A buffer of `count` elements that are random, 0, or 0, 1, 2, ...; and a value.

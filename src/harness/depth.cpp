@@ -318,7 +318,7 @@ std::string per_sm_csv(const CaseIdentity& of, std::span<const std::vector<WarpR
   return text;
 }
 
-void add_trace_samples(CaseSamples& samples, std::span<const WarpRecord> records, int warps_per_block,
+void add_trace_samples(SamplesOfCase& samples, std::span<const WarpRecord> records, int warps_per_block,
                        int max_warps_per_sm, std::string_view prefix) {
   if (records.empty()) return;
   const std::vector<BlockRecord> blocks = blocks_of(records, warps_per_block);

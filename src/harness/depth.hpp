@@ -69,7 +69,7 @@ inline constexpr std::string_view kTracePrefixes[] = {"trace_", "trace_again_"};
 ///   trace_sm_cycles              likewise: from its start to its end on the clock of its SM
 ///   trace_replacement_latency_cycles       for each block that took an ended one's place: cycles in between
 ///   trace_most_blocks            for each SM that ran any, ascending: blocks resident at once
-void add_trace_samples(CaseSamples& samples, std::span<const WarpRecord> records, int warps_per_block,
+void add_trace_samples(SamplesOfCase& samples, std::span<const WarpRecord> records, int warps_per_block,
                        int max_warps_per_sm, std::string_view prefix = kTracePrefixes[0]);
 
 }  // namespace occbench

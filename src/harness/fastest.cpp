@@ -229,7 +229,7 @@ class HarnessRacers final : public Racers {
 
  private:
   MeasuredCase begun(std::size_t number) const {
-    return {cases_[number]->known, CaseSamples(cases_[number]->known.identity), {}};
+    return {cases_[number]->known, SamplesOfCase(cases_[number]->known.identity), {}};
   }
 
   /// With what is known of it, less the samples.
@@ -359,7 +359,7 @@ ExitStatus measure_fastest(std::span<const PlannedCase> cases, const MeasureWith
     if (planned.can_launch()) {
       racing.push_back(&planned);
     } else {
-      left_out.push_back({planned.known, CaseSamples(planned.known.identity), {}});
+      left_out.push_back({planned.known, SamplesOfCase(planned.known.identity), {}});
       left_out.back().record.provenance.recorded_at = iso_time(system_clock::now());
     }
   }

@@ -103,14 +103,17 @@ void time_case(ReadyCase& ready, std::vector<double> microseconds, GpuWatch& wat
   into.samples.add("time_us", microseconds);
 }
 
-/// Why these counters cannot be read; ok where they can.
-Counted try_counters(Instruments& instruments, const std::vector<std::string>& metrics) {
+/// What `read` reads, or why counters cannot be read.
+Counted counted_by(const std::function<CounterReadings()>& read) {
   try {
-    instruments.set_up_counters(metrics);
-    return {.status = CountersStatus::ok};
+    return {.status = CountersStatus::ok, .note = {}, .readings = read()};
   } catch (const CountersUnavailable& unavailable) {
     return {.status = unavailable.status(), .note = unavailable.what()};
   }
+}
+
+Counted try_counters(Instruments& instruments, const std::vector<std::string>& metrics) {
+  return counted_by([&] { return instruments.set_up_counters(metrics), CounterReadings(); });
 }
 
 Counted count(ReadyCase& ready, Instruments& instruments, const CounterSetup& setup,
@@ -209,7 +212,7 @@ void predict_case(CaseRecord& record, const Device& device, const ChosenProfile&
 
 std::optional<MeasuredCase> measure_case(const PlannedCase& planned, const MeasureWith& with) {
   // Usage and theory are known.
-  MeasuredCase measured{planned.known, CaseSamples(planned.known.identity), {}};
+  MeasuredCase measured{planned.known, SamplesOfCase(planned.known.identity), {}};
   CaseRecord& record = measured.record;
   const double warp_slots = with.device.warp_slots();
   // Launches of earlier cases are not this one's. Those of its race are, which it was timed in.
@@ -261,16 +264,6 @@ void append_all(RunFile& file, std::span<const MeasuredCase> cases) {
     samples.insert(samples.end(), measured.samples.all().begin(), measured.samples.all().end());
   }
   file.append_all(rows, samples);
-}
-
-void CaseSamples::add(std::string_view quantity, std::int64_t index, double value) {
-  samples_.push_back({experiment_, case_name_, std::string(quantity), index, value});
-}
-
-void CaseSamples::add(std::string_view quantity, std::span<const double> values) {
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (std::isfinite(values[i])) add(quantity, static_cast<std::int64_t>(i), values[i]);
-  }
 }
 
 Times times_of(const std::vector<double>& microseconds, bool throttled, const Amount& useful) {
@@ -344,11 +337,7 @@ Counted count_launches(Instruments& instruments, const CounterSetup& setup,
                        const std::vector<std::string>& metrics, const std::function<void()>& launch,
                        const std::function<void()>& before) {
   if (setup.status != CountersStatus::ok) return {.status = setup.status, .note = setup.note};
-  try {
-    return {.status = CountersStatus::ok, .note = {}, .readings = instruments.count(metrics, launch, before)};
-  } catch (const CountersUnavailable& unavailable) {
-    return {.status = unavailable.status(), .note = unavailable.what()};
-  }
+  return counted_by([&] { return instruments.count(metrics, launch, before); });
 }
 
 }  // namespace occbench

@@ -186,11 +186,9 @@ std::optional<double> fastest_of(const RunFile& file) {
 
 /// Those that the file of rows has already, from the run that this one resumes, are left out.
 void leave_out_finished(std::vector<PlannedCase>& cases, const RunFile& file) {
-  std::set<std::pair<std::string_view, std::string_view>> finished;
-  for (const Row& row : file.finished()) finished.emplace(row.experiment, row.case_);
-  std::erase_if(cases, [&](const PlannedCase& planned) {
-    return finished.contains({planned.known.identity.experiment, planned.known.identity.name});
-  });
+  std::set<std::string> finished;
+  for (const Row& row : file.finished()) finished.insert(full_name(row));
+  std::erase_if(cases, [&](const PlannedCase& planned) { return finished.contains(planned.name); });
 }
 
 /// Whether all that was asked for of the case was measured.

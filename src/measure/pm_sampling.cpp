@@ -231,27 +231,18 @@ std::uint64_t cupti_time_ns() {
 }
 
 SmSampler::SmSampler(int device_index, CuptiInterceptor intercept)
-    : session_(device_index, kMetrics, std::move(intercept)) {}
+    : PmSession(device_index, kMetrics, std::move(intercept)) {}
 
 void SmSampler::configure(const SamplingWindow& window) {
   const std::size_t samples = (window.length_ns + kWindowMarginNs) / window.interval_ns;
   if (window.interval_ns != window_.interval_ns || window.length_ns != window_.length_ns)
     hardware_bytes_ = std::clamp(samples * kWindowBytesPerSample, kLeastWindowBytes, kMostWindowBytes);
   window_ = window;
-  session_.enable(PmSession::Trigger::time, static_cast<double>(window.interval_ns), samples,
-                  hardware_bytes_);
-}
-
-void SmSampler::start() {
-  session_.start();
-}
-
-void SmSampler::stop() {
-  session_.stop();
+  enable(Trigger::time, static_cast<double>(window.interval_ns), samples, hardware_bytes_);
 }
 
 std::vector<SmSample> SmSampler::read() {
-  const PmSession::Decoded decoded = session_.decode();
+  const Decoded decoded = decode();
   if (decoded.overflow) {
     // It samples no more until it is disabled.
     hardware_bytes_ = std::min(2 * hardware_bytes_, kMostWindowBytes);
@@ -260,7 +251,7 @@ std::vector<SmSample> SmSampler::read() {
   }
   std::vector<SmSample> samples;
   samples.reserve(decoded.samples.size());
-  for (const PmSession::Sample& one : decoded.samples) {
+  for (const Sample& one : decoded.samples) {
     const std::vector<double>& values = one.values;
     samples.push_back({one.start_ns, one.end_ns, values[0], values[1], values[2], values[3], values[4]});
   }

@@ -107,21 +107,20 @@ std::uint64_t cupti_time_ns();
 /// On an H100 (CUDA 13.0): configuring takes 0.07 to 0.23 s, in which a kernel that runs can wait for 0.1 s; start 0.6 ms, stop 1.7 ms,
 /// reading 40 us a sample, which hold nothing up. The hardware's buffer takes no memory of the device that cudaMemGetInfo shows; an
 /// image of a sample takes 12 KB of the host's. Not thread-safe.
-class SmSampler {
+class SmSampler : private PmSession {
  public:
   /// @throws CountersUnavailable, unsupported on chips that do not count launched blocks (GA100) or have no time interval
   explicit SmSampler(int device_index, CuptiInterceptor intercept = {});
 
   /// Makes windows of this kind ready, in the place of those before. @throws CountersUnavailable, as all that follow
   void configure(const SamplingWindow& window);
-  void start();
-  void stop();
+  using PmSession::start;
+  using PmSession::stop;
   /// The samples of the window that was stopped; empty if the hardware's buffer did not hold them. The first one spans what
   /// was before the window.
   std::vector<SmSample> read();
 
  private:
-  PmSession session_;
   std::size_t hardware_bytes_ = 0;
   SamplingWindow window_;
 };

@@ -187,11 +187,9 @@ static_assert(std::ranges::is_sorted(kGpus, {}, &Gpu::compute_capability));
 /// A name as it is compared: in lower case, words joined by dashes, without the maker and the product line.
 /// Clusters write names of the driver with - or _ for spaces.
 std::string folded(std::string_view name) {
-  std::string text;
-  for (const char letter : name) {
-    const bool upper = letter >= 'A' && letter <= 'Z';
-    text += letter == ' ' || letter == '_' ? '-' : static_cast<char>(upper ? letter - 'A' + 'a' : letter);
-  }
+  std::string text = lower_case(name);
+  std::ranges::replace_if(
+      text, [](char letter) { return letter == ' ' || letter == '_'; }, '-');
   for (const std::string_view prefix : {"nvidia-", "geforce-", "tesla-"}) {
     if (text.starts_with(prefix)) text.erase(0, prefix.size());
   }

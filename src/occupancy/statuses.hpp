@@ -1,5 +1,7 @@
 #pragma once
 
+#include <stdexcept>
+#include <string>
 #include <string_view>
 
 namespace occbench {
@@ -50,6 +52,19 @@ enum class ExitStatus {
   no_verdict = 2,  ///< none could be given, or something asked for was not measured
   usage = 64,      ///< wrong use or input (EX_USAGE)
   fault = 70,      ///< a fault of ours (EX_SOFTWARE)
+};
+
+/// Why something was not done: a message, and the status that says so.
+template <typename Status>
+class StatusError : public std::runtime_error {
+ public:
+  StatusError(Status status, const std::string& message) : std::runtime_error(message), status_(status) {}
+  Status status() const {
+    return status_;
+  }
+
+ private:
+  Status status_;
 };
 
 }  // namespace occbench

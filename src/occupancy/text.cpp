@@ -30,12 +30,10 @@ std::size_t bytes_before(std::string_view text, std::size_t character) {
 
 /// What a suffix multiplies by; 0 for one that is none.
 std::int64_t factor_of(std::string_view suffix) {
-  std::string upper;
-  for (const char letter : suffix)
-    upper.push_back(static_cast<char>(std::toupper(static_cast<unsigned char>(letter))));
-  if (upper.empty() || upper == "B") return 1;
-  return upper.size() == 1 || upper.substr(1) == "B" || upper.substr(1) == "IB" ? size_factor(upper.front())
-                                                                                : 0;
+  const std::string lower = lower_case(suffix);
+  if (lower.empty() || lower == "b") return 1;
+  const bool is_whole = lower.size() == 1 || lower.substr(1) == "b" || lower.substr(1) == "ib";
+  return is_whole ? size_factor(static_cast<char>(std::toupper(lower.front()))) : 0;
 }
 
 }  // namespace

@@ -50,19 +50,9 @@ struct Bench {
   std::vector<std::string> notes;  ///< on the device and on what was asked for, the same from every program
 };
 
-/// A bench program could not say which cases it has; the message has its output.
-class CannotList : public std::runtime_error {
- public:
-  CannotList(ExitStatus status, const std::string& message) : std::runtime_error(message), status_(status) {}
-
-  /// What `occbench run` ends with: the program's own status where that says that nothing can be measured.
-  ExitStatus status() const {
-    return status_;
-  }
-
- private:
-  ExitStatus status_;
-};
+/// A bench program could not say which cases it has; the message has its output. The status is what `occbench run` ends with: the
+/// program's own where that says that nothing can be measured.
+using CannotList = StatusError<ExitStatus>;
 
 /// What a program is told by every command: when it lists its cases too, so that a wrong value is refused
 /// before a file is touched.

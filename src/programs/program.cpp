@@ -226,20 +226,11 @@ CaseRecord program_case(const ProgramEntry& entry) {
 }
 
 std::vector<Sample> program_samples(const CaseRecord& record, const ProgramLaunches& seen) {
-  std::vector<Sample> samples;
-  const auto add = [&](const std::string& quantity, std::span<const double> values) {
-    std::int64_t index = 0;
-    for (const double value : values) {
-      if (std::isfinite(value))
-        samples.push_back({record.identity.experiment, record.identity.name, quantity, index, value});
-      ++index;
-    }
-  };
-  add("time_us", seen.times_us);
-  if (seen.readings.empty())
-    add(std::string(find_column("achieved_pct")->counter->metric), seen.sampled_pcts);
-  for (const auto& [metric, values] : seen.readings) add(metric, values);
-  return samples;
+  SamplesOfCase samples(record.identity);
+  samples.add("time_us", seen.times_us);
+  if (seen.readings.empty()) samples.add(find_column("achieved_pct")->counter->metric, seen.sampled_pcts);
+  for (const auto& [metric, values] : seen.readings) samples.add(metric, values);
+  return samples.all();
 }
 
 std::vector<ProgramEntry> merged(std::vector<ProgramEntry> entries) {

@@ -1,6 +1,7 @@
 #include "record/case_record.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <tuple>
 
@@ -300,6 +301,16 @@ Theory theory_of(const Occupancy& occupancy, const Launch& launch, int sm_count,
           .blocks_per_sm = occupancy.blocks_per_sm,
           .limiters = occupancy.limiters,
           .waves = waves(launch.grid_blocks, wave)};
+}
+
+void SamplesOfCase::add(std::string_view quantity, std::int64_t index, double value) {
+  samples_.push_back({experiment_, case_name_, std::string(quantity), index, value});
+}
+
+void SamplesOfCase::add(std::string_view quantity, std::span<const double> values) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (std::isfinite(values[i])) add(quantity, static_cast<std::int64_t>(i), values[i]);
+  }
 }
 
 void add_note(std::string& note, std::string_view more) {

@@ -207,6 +207,26 @@ auto in_place(const CaseRecord& record, Work work) {
   }
 }
 
+/// The readings behind a case's medians, in the order in which they were added.
+class SamplesOfCase {
+ public:
+  explicit SamplesOfCase(const CaseIdentity& of) : experiment_(of.experiment), case_name_(of.name) {}
+
+  void add(std::string_view quantity, std::int64_t index, double value);
+
+  /// Those of the values that are numbers; the index is the value's place.
+  void add(std::string_view quantity, std::span<const double> values);
+
+  const std::vector<Sample>& all() const {
+    return samples_;
+  }
+
+ private:
+  std::string experiment_;
+  std::string case_name_;
+  std::vector<Sample> samples_;
+};
+
 /// Between the notes of a row.
 inline constexpr std::string_view kNoteSeparator = "; ";
 

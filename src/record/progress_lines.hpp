@@ -16,9 +16,15 @@ struct CaseProgress {
 };
 
 /// "begun NAME" or "ended NAME", with its line end.
-std::string progress_line(const CaseProgress& progress);
+inline std::string progress_line(const CaseProgress& progress) {
+  return (progress.ended ? "ended " : "begun ") + progress.full_name + "\n";
+}
 
 /// Of a line without its end; empty for what progress_line does not write.
-std::optional<CaseProgress> parse_progress_line(std::string_view line);
+inline std::optional<CaseProgress> parse_progress_line(std::string_view line) {
+  const bool ended = line.starts_with("ended ");
+  if (!ended && !line.starts_with("begun ")) return std::nullopt;
+  return CaseProgress{std::string(line.substr(line.find(' ') + 1)), ended};
+}
 
 }  // namespace occbench

@@ -41,11 +41,10 @@ TEST(RecordedRow, OfBusyMemoryGainsNoMoreByMoreWarpsThanIsSaid) {
 }
 
 TEST(RecordedRow, OccupancyMayHelpUntilMemoryIsFull) {
-  const auto finding = find(findings_of("latency_hiding/reads/bytes_8_in_flight_8/bytes=8/in_flight=8/"
-                                        "blocks_per_sm=3"),
-                            Cause::low_occupancy_suffices);
-  ASSERT_TRUE(finding);
-  EXPECT_THAT(finding->sentence, HasSubstr("More warps can save 19 % of the time at most"));
+  const Finding finding = the(findings_of("latency_hiding/reads/bytes_8_in_flight_8/bytes=8/in_flight=8/"
+                                          "blocks_per_sm=3"),
+                              Cause::low_occupancy_suffices);
+  EXPECT_THAT(finding.sentence, HasSubstr("More warps can save 19 % of the time at most"));
 }
 
 TEST(AKernelOfALibrary, IsGivenNoAdviceThatOnlyItsAuthorCanFollow) {
@@ -108,13 +107,12 @@ TEST(RecordedRow, OfAProgramWithANameOfCMayBeTritons) {
 }
 
 TEST(RecordedRow, ABlockOfOneThreadIsCountedAsAWholeWarp) {
-  const auto lanes = find(findings_of("partial_warps/spin/plain/block_threads=1"), Cause::idle_lanes);
-  ASSERT_TRUE(lanes);
-  EXPECT_DOUBLE_EQ(lanes->points, 0);
+  const Finding lanes = the(findings_of("partial_warps/spin/plain/block_threads=1"), Cause::idle_lanes);
+  EXPECT_DOUBLE_EQ(lanes.points, 0);
   // 32 blocks of one thread, of 2,048 threads that an SM can hold: 1.56 %.
-  EXPECT_THAT(lanes->sentence, AllOf(HasSubstr("counts warps, not threads"), HasSubstr("31 of 32 lanes"),
-                                     HasSubstr("1.55 % of the threads")));
-  EXPECT_THAT(lanes->remedy, HasSubstr("multiple of 32"));
+  EXPECT_THAT(lanes.sentence, AllOf(HasSubstr("counts warps, not threads"), HasSubstr("31 of 32 lanes"),
+                                    HasSubstr("1.55 % of the threads")));
+  EXPECT_THAT(lanes.remedy, HasSubstr("multiple of 32"));
 }
 
 TEST(RecordedRow, WholeWarpsHaveNoIdleLanes) {
@@ -128,20 +126,18 @@ TEST(RecordedRow, ThreadZeroAloneLosesTheWarpsThatHaveExited) {
   for (const std::string form : {"atomic", "plain", "relaxed"}) {
     const auto findings = findings_of("data_race/data_race/" + form + "_block/form=" + form +
                                       "/adders=block/sms=132/blocks=132");
-    const auto warps = find(findings, Cause::uneven_warps);
-    ASSERT_TRUE(warps) << form;
-    EXPECT_THAT(warps->sentence, HasSubstr("warps have exited"));
+    const Finding warps = the(findings, Cause::uneven_warps);
+    EXPECT_THAT(warps.sentence, HasSubstr("warps have exited"));
     EXPECT_FALSE(find(findings, Cause::memory_contention)) << form;
   }
 }
 
 TEST(RecordedRow, SharedMemoryThatNoBlockNeedsIsTakenFromL1) {
-  const auto unused = find(findings_of("l1_carveout/l1_reuse/plain/kilobytes=64/carveout_pct=100"),
-                           Cause::unused_shared_memory);
-  ASSERT_TRUE(unused);
+  const Finding unused = the(findings_of("l1_carveout/l1_reuse/plain/kilobytes=64/carveout_pct=100"),
+                             Cause::unused_shared_memory);
   // 228 KiB are kept, and the driver reserves 1 KiB for each of 8 blocks, which 8 KiB hold.
-  EXPECT_THAT(unused->sentence, AllOf(HasSubstr("100 %"), HasSubstr("233,472 B"), HasSubstr("8,192 B")));
-  EXPECT_THAT(unused->remedy, AllOf(HasSubstr("0 % as the carveout"), HasSubstr("225,280 B more")));
+  EXPECT_THAT(unused.sentence, AllOf(HasSubstr("100 %"), HasSubstr("233,472 B"), HasSubstr("8,192 B")));
+  EXPECT_THAT(unused.remedy, AllOf(HasSubstr("0 % as the carveout"), HasSubstr("225,280 B more")));
 }
 
 TEST(RecordedRow, ACarveoutThatBlocksNeedIsNotUnused) {
@@ -156,10 +152,9 @@ TEST(RecordedRow, ACarveoutThatBlocksNeedIsNotUnused) {
 }
 
 TEST(RecordedRow, LowOccupancyDoesNoHarmWhereIssueSlotsAreSaturated) {
-  const auto enough = find(findings_of("latency_hiding/fma_chains/multiply_add_8/chains=8/blocks_per_sm=2"),
-                           Cause::low_occupancy_suffices);
-  ASSERT_TRUE(enough);
-  EXPECT_THAT(enough->sentence, AllOf(HasSubstr("does no harm"), HasSubstr("issue_active_pct is 100 %")));
+  const Finding enough = the(findings_of("latency_hiding/fma_chains/multiply_add_8/chains=8/blocks_per_sm=2"),
+                             Cause::low_occupancy_suffices);
+  EXPECT_THAT(enough.sentence, AllOf(HasSubstr("does no harm"), HasSubstr("issue_active_pct is 100 %")));
 }
 
 TEST(RecordedRow, LowOccupancyIsNotExcusedByIssueSlotsOfSmsThatAreBusyForPartOfTheTime) {
@@ -175,23 +170,21 @@ TEST(RecordedRow, LowOccupancyIsNotExcusedByIssueSlotsOfSmsThatAreBusyForPartOfT
 
 TEST(RecordedRow, WarpsThatWaitForMemoryThatIsNotBusyAreToldToHaveMoreLoadsInFlight) {
   // Four loads in flight give twice the throughput at this occupancy.
-  const auto waits =
-      find(findings_of("latency_hiding/reads/bytes_4_in_flight_1/bytes=4/in_flight=1/blocks_per_sm=8"),
-           Cause::memory_contention);
-  ASSERT_TRUE(waits);
-  EXPECT_THAT(waits->remedy, HasSubstr("more loads in flight"));
+  const Finding waits =
+      the(findings_of("latency_hiding/reads/bytes_4_in_flight_1/bytes=4/in_flight=1/blocks_per_sm=8"),
+          Cause::memory_contention);
+  EXPECT_THAT(waits.remedy, HasSubstr("more loads in flight"));
 }
 
 TEST(RecordedRow, WarpsThatWaitForIdleMemoryAreToldOfItsLatency) {
-  const auto waits =
-      find(findings_of("data_race/data_race/relaxed_thread/form=relaxed/adders=thread/sms=132/blocks=1056"),
-           Cause::memory_contention);
-  ASSERT_TRUE(waits);
-  EXPECT_THAT(waits->sentence, HasSubstr("wait for memory, of which the device's is 0 % busy"));
-  EXPECT_THAT(waits->remedy,
+  const Finding waits =
+      the(findings_of("data_race/data_race/relaxed_thread/form=relaxed/adders=thread/sms=132/blocks=1056"),
+          Cause::memory_contention);
+  EXPECT_THAT(waits.sentence, HasSubstr("wait for memory, of which the device's is 0 % busy"));
+  EXPECT_THAT(waits.remedy,
               AllOf(HasSubstr("one address"), HasSubstr("unless L2 is busy, which was not read")));
-  ASSERT_TRUE(waits->time);
-  EXPECT_THAT(waits->time->sentence, HasSubstr("not if L2 is saturated, which was not read"));
+  ASSERT_TRUE(waits.time);
+  EXPECT_THAT(waits.time->sentence, HasSubstr("not if L2 is saturated, which was not read"));
 }
 
 }  // namespace

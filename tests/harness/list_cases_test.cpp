@@ -316,7 +316,7 @@ std::vector<Sample> trace_samples(const std::vector<WarpRecord>& records, int wa
   CaseIdentity traced;
   traced.experiment = "placement";
   traced.name = "spin/plain/waves=1";
-  CaseSamples samples(traced);
+  SamplesOfCase samples(traced);
   add_trace_samples(samples, records, warps_per_block, 64, prefix);
   return samples.all();
 }

@@ -290,20 +290,18 @@ TEST(FirstResults, AreComparedWithThoseOfEqualGridsAndArguments) {
 }
 
 TEST(KernelArguments, AreComparedWithTheParametersThatTheCompilerNames) {
-  const std::string signature = "product<32>(float const*, float*, int)";
-  EXPECT_EQ(mismatch(signature,
-                     {buffer(ElementType::float32), buffer(ElementType::float32), value(ElementType::int32)}),
-            "");
-  EXPECT_EQ(mismatch(signature, {buffer(ElementType::float32), value(ElementType::int32)}),
-            "it has 3 parameters, and --arg is given 2 times");
-  EXPECT_EQ(mismatch(signature,
-                     {buffer(ElementType::float64), buffer(ElementType::float32), value(ElementType::int32)}),
+  const Argument floats = buffer(ElementType::float32);
+  const Argument number = value(ElementType::int32);
+  const auto mismatch_of = [](const std::vector<Argument>& arguments) {
+    return mismatch("product<32>(float const*, float*, int)", arguments);
+  };
+  EXPECT_EQ(mismatch_of({floats, floats, number}), "");
+  EXPECT_EQ(mismatch_of({floats, number}), "it has 3 parameters, and --arg is given 2 times");
+  EXPECT_EQ(mismatch_of({buffer(ElementType::float64), floats, number}),
             "parameter 1 is float const*, and its --arg is a buffer of double");
-  EXPECT_EQ(mismatch(signature,
-                     {buffer(ElementType::float32), buffer(ElementType::float32), value(ElementType::int64)}),
+  EXPECT_EQ(mismatch_of({floats, floats, value(ElementType::int64)}),
             "parameter 3 is int, and its --arg is a value, long long");
-  EXPECT_EQ(mismatch(signature,
-                     {value(ElementType::float32), buffer(ElementType::float32), value(ElementType::int32)}),
+  EXPECT_EQ(mismatch_of({value(ElementType::float32), floats, number}),
             "parameter 1 is float const*, and its --arg is a value, float");
 }
 
@@ -320,15 +318,20 @@ TEST(KernelArguments, OfTypesThatHaveNoNameHereAreTakenByTheirBytes) {
   EXPECT_THAT(mismatch("k(float4)", {value(ElementType::float32)}), HasSubstr("parameter 1 is float4"));
 }
 
+std::string why_no_compiler() {
+  try {
+    Nvrtc::loaded();
+    return "";
+  } catch (const NoRuntimeCompiler& missing) {
+    return missing.what();
+  }
+}
+
 /// A kernel in a file, planned for a device that is none.
 class KernelsInFiles : public Sweeps {
  protected:
   void SetUp() override {
-    try {
-      Nvrtc::loaded();
-    } catch (const NoRuntimeCompiler& missing) {
-      GTEST_SKIP() << missing.what();
-    }
+    if (const std::string why = why_no_compiler(); !why.empty()) GTEST_SKIP() << why;
     ::setenv("XDG_CACHE_HOME", (folder_ / "cache").c_str(), 1);
   }
 
@@ -480,11 +483,7 @@ __global__ void sum(const float* x, float* result) {
 class SweepListed : public ::testing::Test {
  protected:
   void SetUp() override {
-    try {
-      Nvrtc::loaded();
-    } catch (const NoRuntimeCompiler& missing) {
-      GTEST_SKIP() << missing.what();
-    }
+    if (const std::string why = why_no_compiler(); !why.empty()) GTEST_SKIP() << why;
     ::setenv("XDG_CACHE_HOME", folder_.path().c_str(), 1);
   }
 
@@ -499,11 +498,10 @@ class SweepListed : public ::testing::Test {
 };
 
 TEST_F(SweepListed, HasTheoryAndPredictionOfEachConfiguration) {
-  const Outcome outcome = list({"spin", "--block-size", "32,256,768"});
-  EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
-  EXPECT_THAT(outcome.out, AllOf(ContainsRegex("spin/plain/block_size=32 .* 50 % +49\\.[0-9]+ % .*  blocks"),
-                                 ContainsRegex("spin/plain/block_size=768 .* 75 % +74\\.[0-9]+ % .*  warps"),
-                                 HasSubstr("3 cases, about 1 s")));
+  EXPECT_THAT(printed(list({"spin", "--block-size", "32,256,768"})),
+              AllOf(ContainsRegex("spin/plain/block_size=32 .* 50 % +49\\.[0-9]+ % .*  blocks"),
+                    ContainsRegex("spin/plain/block_size=768 .* 75 % +74\\.[0-9]+ % .*  warps"),
+                    HasSubstr("3 cases, about 1 s")));
 }
 
 TEST_F(SweepListed, OfAGpuThatNobodyCalibratedHasTheRangeOfEachPrediction) {
@@ -526,8 +524,6 @@ TEST_F(SweepListed, OfAGpuThatNobodyCalibratedHasTheRangeOfEachPrediction) {
 
 /// The cliffs of blocks of 256 threads, by the calculator: 32 and 40 registers are the last of their steps.
 TEST_F(SweepListed, GivesLiveRegistersExactlyAsManyAsAreAskedFor) {
-  const Outcome outcome = list({"live_registers", "--registers", "=24,31,32,33,40,41,97,128"});
-  EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
   for (const auto& [registers, theory] : {std::pair{24, "100 %"},
                                           {31, "100 %"},
                                           {32, "100 %"},
@@ -536,8 +532,9 @@ TEST_F(SweepListed, GivesLiveRegistersExactlyAsManyAsAreAskedFor) {
                                           {41, "62.5 %"},
                                           {97, "25 %"},
                                           {128, "25 %"}})
-    EXPECT_THAT(outcome.out, ContainsRegex("registers=" + std::to_string(registers) + " +" +
-                                           std::to_string(registers) + " +0 +[0-9]+ +" + theory));
+    EXPECT_THAT(printed(list({"live_registers", "--registers", "=24,31,32,33,40,41,97,128"})),
+                ContainsRegex("registers=" + std::to_string(registers) + " +" + std::to_string(registers) +
+                              " +0 +[0-9]+ +" + theory));
 }
 
 TEST_F(SweepListed, SaysWhatACapOnRegistersCostsAndThatFewerThan24AreRaised) {
@@ -560,9 +557,7 @@ TEST_F(SweepListed, CapsRegistersAsBlocksThatMustFitLeaveThem) {
 }
 
 TEST_F(SweepListed, SkipsAnExactCountThatTheCompilerDoesNotGive) {
-  const Outcome outcome = list({"spin", "--registers", "=20,99"});
-  EXPECT_EQ(outcome.status, ExitStatus::done);
-  EXPECT_THAT(outcome.out,
+  EXPECT_THAT(printed(list({"spin", "--registers", "=20,99"})),
               ContainsRegex("registers=99 .*--registers =99: the compiler gives [0-9]+ registers"));
 }
 
@@ -577,10 +572,9 @@ TEST_F(SweepListed, OfStaticSharedMemoryHasAsMuchAsIsAskedFor) {
 TEST_F(SweepListed, OfEveryFamilyCompiles) {
   for (const char* kernel :
        {"spin", "live_registers", "register_pressure", "fma_chains", "reads", "shared_staging"}) {
-    const Outcome outcome = list({kernel, "--waves", "1,2"});
-    EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
-    EXPECT_THAT(outcome.out, HasSubstr("2 cases, about")) << kernel;
-    EXPECT_THAT(outcome.out, ::testing::Not(HasSubstr("will be skipped"))) << kernel << outcome.out;
+    const std::string text = printed(list({kernel, "--waves", "1,2"}));
+    EXPECT_THAT(text, HasSubstr("2 cases, about")) << kernel;
+    EXPECT_THAT(text, ::testing::Not(HasSubstr("will be skipped"))) << kernel << text;
   }
 }
 
@@ -592,9 +586,7 @@ TEST_F(SweepListed, OfAKernelInAFileNeedsNoGpu) {
   const std::vector<std::string> words = {"--source",     file,       "--kernel",     "add",   "--arg",
                                           "float[1<<20]", "--arg",    "float[1<<20]", "--arg", "int=1048576",
                                           "--block-size", "128,1024", "--grid",       "1024"};
-  const Outcome outcome = list(words);
-  EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
-  EXPECT_THAT(outcome.out, HasSubstr("add/source/block_size=1024/grid=1024"));
+  EXPECT_THAT(printed(list(words)), HasSubstr("add/source/block_size=1024/grid=1024"));
   std::vector<std::string> wrong = words;
   wrong[11] = "--block-sise";
   wrong[10] = "0.5";
@@ -605,27 +597,24 @@ TEST_F(SweepListed, OfATemplateNamesTheInstanceWhoseParametersTheArgumentsDoNotF
   const std::string file = (folder_.path() / "copy.cu").string();
   std::ofstream(file)
       << "template <int N> __global__ void copy(const float* from, float* to) { to[N] = from[N]; }\n";
-  const Outcome outcome = list({"--source", file, "--kernel", "copy<32>", "--arg", "float[64]"});
-  EXPECT_EQ(outcome.status, ExitStatus::usage);
-  EXPECT_THAT(outcome.err, HasSubstr("copy<32>(float const*, float*): "));
-  EXPECT_THAT(outcome.err, ::testing::Not(HasSubstr("void copy")));
+  const std::string text = refusal(list({"--source", file, "--kernel", "copy<32>", "--arg", "float[64]"}));
+  EXPECT_THAT(text, HasSubstr("copy<32>(float const*, float*): "));
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("void copy")));
 }
 
 TEST_F(SweepListed, OfASourceThatDoesNotCompileEndsWithTheCompilersMessage) {
   const std::string file = (folder_.path() / "broken.cu").string();
   std::ofstream(file) << "__global__ void broken(float* x) { x[0] = missing; }\n";
-  const Outcome outcome = list({"--source", file, "--kernel", "broken", "--arg", "float[16]"});
-  EXPECT_EQ(outcome.status, ExitStatus::usage);
-  EXPECT_THAT(outcome.err, AllOf(HasSubstr("broken.cu"), HasSubstr("identifier \"missing\" is undefined")));
+  EXPECT_THAT(refusal(list({"--source", file, "--kernel", "broken", "--arg", "float[16]"})),
+              AllOf(HasSubstr("broken.cu"), HasSubstr("identifier \"missing\" is undefined")));
 }
 
 TEST_F(SweepListed, OfAKernelThatTheSourceLacksSaysThatAndNothingBefore) {
   const std::string file = (folder_.path() / "copy.cu").string();
   std::ofstream(file) << "__global__ void copy(float* x) { x[0] = 1; }\n";
-  const Outcome outcome = list({"--source", file, "--kernel", "copies", "--arg", "float[16]"});
-  EXPECT_EQ(outcome.status, ExitStatus::usage);
-  EXPECT_THAT(outcome.err, ::testing::StartsWith("occbench: copy.cu has no kernel copies; "));
-  EXPECT_THAT(outcome.err, ::testing::Not(::testing::EndsWith("\n\n")));
+  const std::string text = refusal(list({"--source", file, "--kernel", "copies", "--arg", "float[16]"}));
+  EXPECT_THAT(text, ::testing::StartsWith("occbench: copy.cu has no kernel copies; "));
+  EXPECT_THAT(text, ::testing::Not(::testing::EndsWith("\n\n")));
 }
 
 }  // namespace

@@ -59,6 +59,13 @@ class KernelsOnGpu : public OnAGpu {
   Check check(const Case& chosen) {
     return check(chosen, chosen.kernel->find(chosen.variant));
   }
+  /// Such a case of each variant of its kernel has the right result.
+  void check_all(Case chosen) {
+    for (const Variant& variant : chosen.kernel->variants) {
+      chosen.variant = variant.name;
+      EXPECT_EQ(check(chosen), Check::ok) << variant.name << ", " << chosen.extent;
+    }
+  }
 
   std::optional<Stream> stream_;
 };
@@ -81,15 +88,11 @@ TEST_F(KernelsOnGpu, AtomicsAddUpHoweverManyAddTogether) {
 }
 
 TEST_F(KernelsOnGpu, AtomicsOfEveryFormTypeAndScopeAddUp) {
-  for (const Variant& variant : kAtomicForms.variants) {
-    // One address for a block is the most that block scope allows.
-    for (const std::int64_t threads_per_address : {1, 32, kAtomicFormsBlockThreads}) {
-      const Case chosen{.kernel = &kAtomicForms,
-                        .variant = variant.name,
-                        .launch = {.block_threads = kAtomicFormsBlockThreads, .grid_blocks = 300},
-                        .extent = threads_per_address};
-      EXPECT_EQ(check(chosen), Check::ok) << variant.name << ", " << threads_per_address << " an address";
-    }
+  // One address for a block is the most that block scope allows.
+  for (const std::int64_t threads_per_address : {1, 32, kAtomicFormsBlockThreads}) {
+    check_all({.kernel = &kAtomicForms,
+               .launch = {.block_threads = kAtomicFormsBlockThreads, .grid_blocks = 300},
+               .extent = threads_per_address});
   }
 }
 
@@ -238,35 +241,23 @@ TEST_F(KernelsOnGpu, ATraceOfAFullWaveFindsTheOccupancyOfTheCalculator) {
 }
 
 TEST_F(KernelsOnGpu, ResultsAreTheSameHoweverManyAThreadComputes) {
-  for (const Variant& variant : kResultsPerThread.variants) {
-    const Case chosen{.kernel = &kResultsPerThread,
-                      .variant = variant.name,
-                      .launch = {.block_threads = kResultsPerThreadBlockThreads, .grid_blocks = 6},
-                      .extent = results_extent(1, 1),
-                      .small = true};
-    EXPECT_EQ(check(chosen), Check::ok) << variant.name;
-  }
+  check_all({.kernel = &kResultsPerThread,
+             .launch = {.block_threads = kResultsPerThreadBlockThreads, .grid_blocks = 6},
+             .extent = results_extent(1, 1),
+             .small = true});
 }
 
 TEST_F(KernelsOnGpu, PassesOverAnArrayThatEndsWithinABlockAreRight) {
-  for (const Variant& variant : kArrayPasses.variants) {
-    const Case chosen{.kernel = &kArrayPasses,
-                      .variant = variant.name,
-                      .launch = {.block_threads = 96, .grid_blocks = 300},
-                      .extent = 3 * kStencilWidth + 5};
-    EXPECT_EQ(check(chosen), Check::ok) << variant.name;
-  }
+  check_all({.kernel = &kArrayPasses,
+             .launch = {.block_threads = 96, .grid_blocks = 300},
+             .extent = 3 * kStencilWidth + 5});
 }
 
 TEST_F(KernelsOnGpu, EachAtomicOperationLeavesWhatItShould) {
-  for (const Variant& variant : kAtomicOperations.variants) {
-    for (const std::int64_t threads_per_address : {1, 7, kAtomicOperationsBlockThreads, 1'000'000}) {
-      const Case chosen{.kernel = &kAtomicOperations,
-                        .variant = variant.name,
-                        .launch = {.block_threads = kAtomicOperationsBlockThreads, .grid_blocks = 20},
-                        .extent = threads_per_address};
-      EXPECT_EQ(check(chosen), Check::ok) << variant.name << ", " << threads_per_address;
-    }
+  for (const std::int64_t threads_per_address : {1, 7, kAtomicOperationsBlockThreads, 1'000'000}) {
+    check_all({.kernel = &kAtomicOperations,
+               .launch = {.block_threads = kAtomicOperationsBlockThreads, .grid_blocks = 20},
+               .extent = threads_per_address});
   }
 }
 
@@ -283,13 +274,9 @@ TEST_F(KernelsOnGpu, LiveValuesComputesWhatTheHostDoes) {
 }
 
 TEST_F(KernelsOnGpu, DemandingComputesTheSameHoweverFewRegistersItHas) {
-  for (const Variant& variant : kRegisterPressure.variants) {
-    const Case chosen{.kernel = &kRegisterPressure,
-                      .variant = variant.name,
-                      .launch = {.block_threads = kRegisterPressureBlockThreads, .grid_blocks = 5},
-                      .work = register_pressure_work(3)};
-    EXPECT_EQ(check(chosen), Check::ok) << variant.name;
-  }
+  check_all({.kernel = &kRegisterPressure,
+             .launch = {.block_threads = kRegisterPressureBlockThreads, .grid_blocks = 5},
+             .work = register_pressure_work(3)});
 }
 
 TEST_F(KernelsOnGpu, StagedUsesAllOfItsSharedMemory) {

@@ -26,6 +26,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 Cliffs on(Axis axis, ComputeCapability capability, const Configuration& configuration) {
   for (const Cliffs& cliffs : cliffs(limits_of(capability), configuration)) {
@@ -412,57 +413,51 @@ TheoryAdvice on_tied(ComputeCapability capability, int block_threads, int regist
       {{.block_threads = block_threads, .dynamic_shared_bytes = bytes}, {.registers_per_thread = registers}});
 }
 
+/// "ONE CHANGE'S PCT: FIRST, SECOND: PCT, BLOCKS" of the advice on such a launch.
+std::string two_changes(const TheoryAdvice& advice) {
+  if (!advice.within_reach) return "none within reach";
+  const auto& [first, second, blocks, reached] = *advice.within_reach;
+  return fmt::format("{:.4g}: {}, {}: {:.5g}, {}",
+                     advice.highest.empty() ? advice.theoretical_pct : advice.highest[0].theoretical_pct,
+                     to_string(first), to_string(second), reached, blocks);
+}
+
 TEST(TheoryAdvice, NamesTwoChangesThatReachClearlyMoreThanOneWhereLimitersTie) {
   // 7 blocks of 5 warps by both; 6 of 8 warps have 10,240 registers each.
   const TheoryAdvice seven = on_tied({8, 6}, 160, 52, 13'000);
   ASSERT_EQ(seven.highest.size(), 1u);
   EXPECT_EQ(seven.highest[0].change, (Change{Axis::block_threads, 160, 192}));
-  EXPECT_EQ(seven.highest[0].theoretical_pct, 75);
-  ASSERT_TRUE(seven.within_reach);
-  EXPECT_EQ(seven.within_reach->first, (Change{Axis::block_threads, 160, 256}));
-  EXPECT_EQ(seven.within_reach->second, (Change{Axis::registers_per_thread, 52, 40}));
-  EXPECT_EQ(seven.within_reach->blocks_per_sm, 6);
-  EXPECT_EQ(seven.within_reach->theoretical_pct, 100);
+  EXPECT_EQ(two_changes(seven),
+            "75: 256 threads per block instead of 160, 40 registers per thread instead of 52: 100, 6");
   EXPECT_EQ(reached_pct(seven), seven.within_reach->theoretical_pct);
   EXPECT_THAT(sentences(seven).end()[-2],
               HasSubstr("Two changes reach more: 256 threads per block instead of 160 and 40 registers per "
                         "thread instead of "
                         "52 together: 100 %, 6 blocks per SM; the grid needs 0.625 times as many blocks"));
   // 10 blocks of 3 warps; 13 have 4,608 registers and 7,808 B each.
-  const TheoryAdvice ten = on_tied({12, 0}, 96, 58, 8'700);
-  EXPECT_NEAR(ten.highest.at(0).theoretical_pct, 66.67, 0.01);
-  ASSERT_TRUE(ten.within_reach);
-  EXPECT_EQ(ten.within_reach->theoretical_pct, 81.25);
-  EXPECT_EQ(ten.within_reach->second, (Change{Axis::shared_bytes_per_block, 8'700, 6'784}));
+  EXPECT_THAT(two_changes(on_tied({12, 0}, 96, 58, 8'700)),
+              AllOf(StartsWith("66.67: "),
+                    HasSubstr(", 6784 B of shared memory per block instead of 8700 B: 81.25, ")));
   // 5 blocks of 5 warps; 7 have 8,960 registers and 33,280 B each.
-  const TheoryAdvice five = on_tied({9, 0}, 160, 68, 43'921);
-  EXPECT_EQ(five.highest.at(0).theoretical_pct, 43.75);
-  ASSERT_TRUE(five.within_reach);
-  EXPECT_EQ(five.within_reach->first, (Change{Axis::registers_per_thread, 68, 56}));
-  EXPECT_EQ(five.within_reach->second, (Change{Axis::shared_bytes_per_block, 43'921, 32'256}));
+  EXPECT_THAT(two_changes(on_tied({9, 0}, 160, 68, 43'921)),
+              StartsWith("43.75: 56 registers per thread instead of 68, 32256 B of shared memory per block "
+                         "instead of 43921 B: "));
   // A register fewer gives all.
   EXPECT_EQ(on_tied({9, 0}, 512, 33, 0).highest.at(0).theoretical_pct, 100);
-  EXPECT_FALSE(on_tied({9, 0}, 512, 33, 0).within_reach);
+  EXPECT_EQ(two_changes(on_tied({9, 0}, 512, 33, 0)), "none within reach");
 }
 
 TEST(TheoryAdvice, NamesTheTwoChangesThatReachMost) {
-  const auto reached = [](ComputeCapability capability, int block_threads, int registers, int bytes) {
-    return reached_pct(on_tied(capability, block_threads, registers, bytes));
-  };
   // 31 blocks with 7,424 B each, 1,024 of them the driver's. A 32nd would be 3 % more, and cost more.
-  const TheoryAdvice small = on_tied({9, 0}, 64, 33, 7'000);
-  ASSERT_TRUE(small.within_reach);
-  EXPECT_EQ(small.within_reach->first, (Change{Axis::registers_per_thread, 33, 32}));
-  EXPECT_EQ(small.within_reach->second, (Change{Axis::shared_bytes_per_block, 7'000, 6'400}));
-  EXPECT_EQ(small.within_reach->theoretical_pct, 96.875);
+  EXPECT_THAT(two_changes(on_tied({9, 0}, 64, 33, 7'000)),
+              HasSubstr(": 32 registers per thread instead of 33, 6400 B of shared memory per block instead "
+                        "of 7000 B: 96.875, "));
   // What registers are rounded to depends on the block size.
-  const TheoryAdvice larger = on_tied({9, 0}, 384, 64, 100 * 1024);
-  ASSERT_TRUE(larger.within_reach);
-  EXPECT_EQ(larger.within_reach->first, (Change{Axis::block_threads, 384, 640}));
-  EXPECT_EQ(larger.within_reach->second, (Change{Axis::registers_per_thread, 64, 48}));
-  EXPECT_EQ(larger.within_reach->theoretical_pct, 62.5);
-  EXPECT_EQ(reached({8, 0}, 384, 64, 70 * 1024), 62.5);
-  EXPECT_EQ(reached({9, 0}, 128, 72, 32 * 1024), 56.25);
+  EXPECT_THAT(
+      two_changes(on_tied({9, 0}, 384, 64, 100 * 1024)),
+      HasSubstr(": 640 threads per block instead of 384, 48 registers per thread instead of 64: 62.5, "));
+  EXPECT_EQ(reached_pct(on_tied({8, 0}, 384, 64, 70 * 1024)), 62.5);
+  EXPECT_EQ(reached_pct(on_tied({9, 0}, 128, 72, 32 * 1024)), 56.25);
   const TheoryAdvice only = on_tied({8, 9}, 64, 60, 5'000);
   ASSERT_TRUE(only.pair);
   EXPECT_EQ(only.pair->blocks_per_sm, 20);
@@ -471,30 +466,20 @@ TEST(TheoryAdvice, NamesTheTwoChangesThatReachMost) {
 
 TEST(TheoryAdvice, NamesTwoChangesWhereTheBestOfOneMeetsTheNextLimiter) {
   // 10 blocks by registers and 11 by shared memory; 16 have 4,096 registers and 14,592 B each, 1,024 of them the driver's.
-  const TheoryAdvice ten = on_tied({9, 0}, 128, 48, 20'000);
-  EXPECT_EQ(ten.highest.at(0).theoretical_pct, 68.75);
-  ASSERT_TRUE(ten.within_reach);
-  EXPECT_EQ(ten.within_reach->first, (Change{Axis::registers_per_thread, 48, 32}));
-  EXPECT_EQ(ten.within_reach->second, (Change{Axis::shared_bytes_per_block, 20'000, 13'568}));
-  EXPECT_EQ(ten.within_reach->theoretical_pct, 100);
-  EXPECT_EQ(ten.within_reach->blocks_per_sm, 16);
+  EXPECT_EQ(two_changes(on_tied({9, 0}, 128, 48, 20'000)),
+            "68.75: 32 registers per thread instead of 48, 13568 B of shared memory per block instead of "
+            "20000 B: 100, 16");
   // 6 blocks by registers and 7 by shared memory.
-  const TheoryAdvice six = on_tied({8, 0}, 256, 40, 22'000);
-  EXPECT_EQ(six.highest.at(0).theoretical_pct, 87.5);
-  ASSERT_TRUE(six.within_reach);
-  EXPECT_EQ(six.within_reach->first, (Change{Axis::registers_per_thread, 40, 32}));
-  EXPECT_EQ(six.within_reach->second, (Change{Axis::shared_bytes_per_block, 22'000, 19'968}));
-  EXPECT_EQ(six.within_reach->theoretical_pct, 100);
+  EXPECT_THAT(two_changes(on_tied({8, 0}, 256, 40, 22'000)),
+              StartsWith("87.5: 32 registers per thread instead of 40, 19968 B of shared memory per block "
+                         "instead of 22000 B: 100, "));
 }
 
 TEST(TheoryAdvice, NamesTwoChangesAlsoWhereOneResourceAloneLimits) {
   // 1 block of 24 warps by registers, of 48. 2 blocks of 20 have 30,720 registers each; one change gives 32 warps.
-  const TheoryAdvice one = on_tied({8, 9}, 768, 64, 32 * 1024);
-  EXPECT_NEAR(one.highest.at(0).theoretical_pct, 66.67, 0.01);
-  ASSERT_TRUE(one.within_reach);
-  EXPECT_EQ(one.within_reach->first, (Change{Axis::block_threads, 768, 640}));
-  EXPECT_EQ(one.within_reach->second, (Change{Axis::registers_per_thread, 64, 48}));
-  EXPECT_NEAR(one.within_reach->theoretical_pct, 83.33, 0.01);
+  EXPECT_THAT(two_changes(on_tied({8, 9}, 768, 64, 32 * 1024)),
+              StartsWith("66.67: 640 threads per block instead of 768, 48 registers per thread instead of "
+                         "64: 83.333, "));
   // 128 threads and 72 registers fill 28 of a T4's 32 warps; what is named costs no more and reaches 0.95 of that.
   const TheoryAdvice six = on_tied({7, 5}, 96, 88, 9 * 1024);
   EXPECT_EQ(six.highest.at(0).theoretical_pct, 65.625);

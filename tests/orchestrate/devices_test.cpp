@@ -46,6 +46,7 @@ class OnEachGpu : public ::testing::Test {
   OnEachGpu() {
     each_.program = folder_.path() / "program";
     each_.merge = merge_gpus;
+    each_.resuming = "occbench run --resume";
     each_.rows = folder_.path() / "rows.csv";
     each_.gpus = {{0, "GPU-0"}, {1, "GPU-1"}, {2, "GPU-2"}};
     for (const GpuHere& gpu : each_.gpus) {
@@ -106,7 +107,6 @@ TEST_F(OnEachGpu, FilesOfAGpuHaveItsNumberBeforeTheirEnding) {
 }
 
 TEST_F(OnEachGpu, TheFailureOfOneIsNamedAndLeavesTheRowsOfAll) {
-  each_.resuming = "occbench run --resume";
   EXPECT_EQ(run("begin; row a; [[ $gpu == 1 ]] && { echo the driver is gone >&2; touch $out.log; exit 70; }; "
                 "row b"),
             ExitStatus::fault);
@@ -119,7 +119,6 @@ TEST_F(OnEachGpu, TheFailureOfOneIsNamedAndLeavesTheRowsOfAll) {
 }
 
 TEST_F(OnEachGpu, AProcessThatCannotStartIsAFailedGpuAndTheOthersGoOn) {
-  each_.resuming = "occbench run --resume";
   // An argument has 32 pages at most, its end included: the longer number is too much.
   const auto longest = static_cast<std::size_t>(32 * ::sysconf(_SC_PAGESIZE)) - 1;
   each_.outputs = {{"--timeline", std::string(longest - std::string("--timeline=.gpu1").size(), 'x')}};
@@ -132,7 +131,6 @@ TEST_F(OnEachGpu, AProcessThatCannotStartIsAFailedGpuAndTheOthersGoOn) {
 }
 
 TEST_F(OnEachGpu, RowsThatConflictOrHaveNoEndLeaveNoVerdict) {
-  each_.resuming = "occbench run --resume";
   EXPECT_EQ(run("begin; row a; [[ $gpu == 2 ]] && printf '2,half' >> $out; exit 0"), ExitStatus::no_verdict);
   EXPECT_THAT(err_.str(), HasSubstr("gpu2.csv: the last line has no end"));
   EXPECT_THAT(err_.str(), HasSubstr("what is missing: occbench run --resume\n"));
@@ -150,7 +148,6 @@ TEST_F(OnEachGpu, CasesThatOneGpuDoesNotHaveAreNoFailure) {
 }
 
 TEST_F(OnEachGpu, WhereMergingFailsTheRowsOfEachStayAndTheResumingCommandIsPrinted) {
-  each_.resuming = "occbench run --resume";
   EXPECT_EQ(run("begin; row a; [[ $gpu == 1 ]] && echo no,rows > $out; exit 0"), ExitStatus::no_verdict);
   EXPECT_THAT(err_.str(), HasSubstr("the rows are not merged: "));
   EXPECT_THAT(err_.str(), HasSubstr("what is missing: occbench run --resume\n"));

@@ -165,6 +165,16 @@ struct MadeWindow : Window {
             std::uint32_t stream = 1) {
     launches.push_back({kernel, kScale * blocks, stream, called_ns});
   }
+  /// Kernels 0, 1, ... of 7, 17, ... blocks.
+  void call_ten() {
+    for (std::uint32_t kernel = 0; kernel < 10; ++kernel) call(kernel, 10 * kernel + 7);
+  }
+  /// Such a kernel of a stream, for six samples without a gap.
+  void call_and_run(std::uint32_t kernel, std::uint32_t stream = 1) {
+    call(kernel, 10 * kernel + 7, 0, stream);
+    sample(10 * kernel + 7, 100'000);
+    for (int i = 0; i < 5; ++i) sample(0, 90'000);
+  }
   std::vector<std::uint32_t> kernels() const {
     std::vector<std::uint32_t> numbers;
     for (const SampledLaunch& launch : attribute().launches) numbers.push_back(launch.kernel);
@@ -174,7 +184,7 @@ struct MadeWindow : Window {
 
 TEST(Attribution, BeginsAtTheLaunchWhoseBlocksComeFirst) {
   MadeWindow window;
-  for (std::uint32_t kernel = 0; kernel < 10; ++kernel) window.call(kernel, 10 * kernel + 7);
+  window.call_ten();
   for (const double blocks : {37., 47., 57.}) window.run(blocks);
   EXPECT_THAT(window.kernels(), ElementsAre(3, 4, 5));
   const SampledLaunch launch = window.attribute().launches[0];
@@ -192,7 +202,7 @@ TEST(Attribution, LeavesOutWhatRanWhenTheWindowBeganAndEnded) {
   window.run(57);
   window.run(67);
   window.sample(9, 1000);  // of one of 77
-  for (std::uint32_t kernel = 0; kernel < 10; ++kernel) window.call(kernel, 10 * kernel + 7);
+  window.call_ten();
   EXPECT_THAT(window.kernels(), ElementsAre(4, 5, 6));
   EXPECT_GT(window.attribute().cut_ns, 0);
   EXPECT_NEAR(window.attribute().unattributed_ns, 0, 1e-3);
@@ -200,7 +210,7 @@ TEST(Attribution, LeavesOutWhatRanWhenTheWindowBeganAndEnded) {
 
 TEST(Attribution, LeavesOutBlocksThatNoLaunchHas) {
   MadeWindow window;
-  for (std::uint32_t kernel = 0; kernel < 10; ++kernel) window.call(kernel, 10 * kernel + 7);
+  window.call_ten();
   for (const double blocks : {7., 17., 27., 37., 47., 1000., 57., 67., 77., 87., 97.}) window.run(blocks);
   EXPECT_THAT(window.kernels(), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9));
   EXPECT_NEAR(window.attribute().unattributed_ns, window.attribute().attributed_ns / 10, 1e-9);
@@ -208,7 +218,7 @@ TEST(Attribution, LeavesOutBlocksThatNoLaunchHas) {
 
 TEST(Attribution, ThrowsAWindowAwayWhoseBlocksDoNotComeOut) {
   MadeWindow window;
-  for (std::uint32_t kernel = 0; kernel < 10; ++kernel) window.call(kernel, 10 * kernel + 7);
+  window.call_ten();
   for (const double blocks : {7., 18., 27., 1000., 37., 999., 57.}) window.run(blocks);
   EXPECT_THAT(window.kernels(), IsEmpty());
   EXPECT_GT(window.attribute().unattributed_ns, 0);
@@ -277,7 +287,7 @@ TEST(Attribution, SharesSamplesWithoutAGapByTheBlocksOfEach) {
 TEST(Attribution, UsesTheWholeLaunchesOfRunsThatTheWindowCuts) {
   MadeWindow window;
   window.samples = {window.samples[0]};
-  for (std::uint32_t kernel = 0; kernel < 10; ++kernel) window.call(kernel, 10 * kernel + 7);
+  window.call_ten();
   const auto launch = [&](double blocks, int samples) {
     for (int i = 0; i < samples; ++i) window.sample(i == 0 ? blocks : 0, 1000 + blocks);
   };
@@ -414,9 +424,7 @@ TEST(Attribution, KnowsWhichStreamsWaitForEachOther) {
   const auto kernels_with = [](std::uint32_t stream) {
     MadeWindow window;
     for (std::uint32_t kernel = 0; kernel < 12; ++kernel) {
-      window.call(kernel, 10 * kernel + 7, 0, kernel == 4 ? stream : LoggedLaunch::kLegacyStream);
-      window.sample(10 * kernel + 7, 100'000);
-      for (int i = 0; i < 5; ++i) window.sample(0, 90'000);
+      window.call_and_run(kernel, kernel == 4 ? stream : LoggedLaunch::kLegacyStream);
       if (kernel == 8) window.gap(2);
     }
     window.gap(2);
@@ -434,9 +442,7 @@ TEST(Attribution, DoesNotKnowWhatRunsSinceBeforeAChain) {
     window.call(20, 24, 0, stream_of_first);
     for (int i = 0; i < 8; ++i) window.sample(0, 10'000);
     for (std::uint32_t kernel = 0; kernel < 8; ++kernel) {
-      window.call(kernel, 10 * kernel + 7, 0, LoggedLaunch::kNonBlocking | 1);
-      window.sample(10 * kernel + 7, 100'000);
-      for (int i = 0; i < 5; ++i) window.sample(0, 90'000);
+      window.call_and_run(kernel, LoggedLaunch::kNonBlocking | 1);
       if (kernel == 4) window.gap(2);
     }
     window.gap(2);
@@ -449,10 +455,8 @@ TEST(Attribution, DoesNotKnowWhatRunsSinceBeforeAChain) {
 TEST(Attribution, LeavesOutTheBranchesOfAGraph) {
   MadeWindow window;
   for (std::uint32_t kernel = 0; kernel < 8; ++kernel) {
-    window.call(kernel, 10 * kernel + 7);
+    window.call_and_run(kernel);
     window.launches.back().is_branch = kernel == 3 || kernel == 4;
-    window.sample(10 * kernel + 7, 100'000);
-    for (int i = 0; i < 5; ++i) window.sample(0, 90'000);
   }
   window.gap(2);
   const std::vector<std::uint32_t> found = window.kernels();
@@ -463,10 +467,8 @@ TEST(Attribution, LeavesOutTheBranchesOfAGraph) {
 TEST(Attribution, HasABranchOfAGraphBetweenIdleSamples) {
   MadeWindow window;
   for (std::uint32_t kernel = 0; kernel < 8; ++kernel) {
-    window.call(kernel, 10 * kernel + 7);
+    window.call_and_run(kernel);
     window.launches.back().is_branch = kernel == 3 || kernel == 5 || kernel == 6;
-    window.sample(10 * kernel + 7, 100'000);
-    for (int i = 0; i < 5; ++i) window.sample(0, 90'000);
     if (kernel == 2 || kernel == 3 || kernel == 4) window.gap(2);
   }
   window.gap(2);

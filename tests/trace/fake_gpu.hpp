@@ -99,6 +99,24 @@ class FakeGpu {
   std::set<void*> without_records_;
 };
 
+inline constexpr std::uint64_t kSampledFrom = 1'000'000;
+
+/// Samples of 1 us: runs of so many blocks, with a gap around each; warps fill a quarter of the SMs, 16 of 64.
+inline std::vector<SmSample> samples_of(const std::vector<double>& runs, int samples_each = 8,
+                                        std::uint64_t began = kSampledFrom) {
+  std::vector<SmSample> samples;
+  const auto add = [&](double blocks, double cycles) {
+    const std::uint64_t start = began + 1000 * samples.size();
+    samples.push_back({start, start + 1000, blocks, 16 * cycles, cycles, cycles / 132, 1000});
+  };
+  for (int i = 0; i < 3; ++i) add(0, 0);
+  for (const double blocks : runs) {
+    for (int i = 0; i < samples_each; ++i) add(i == 0 ? blocks : 0, 132 * 900);
+    for (int i = 0; i < 10; ++i) add(0, 0);
+  }
+  return samples;
+}
+
 /// Samples that a test says, window after window; none after these. Calls for one launch alone are told apart.
 class FakeSampledGpu : public SampledGpu {
  public:

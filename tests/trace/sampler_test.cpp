@@ -25,23 +25,6 @@ using testing::IsEmpty;
 using testing::IsSupersetOf;
 using testing::SizeIs;
 
-constexpr std::uint64_t kBegan = 1'000'000;
-
-/// Samples of 1 us: runs of so many blocks, with a gap around each; warps fill a quarter of the SMs, 16 of 64.
-std::vector<SmSample> samples_of(const std::vector<double>& runs, int samples_each = 8) {
-  std::vector<SmSample> samples;
-  const auto add = [&](double blocks, double cycles) {
-    const std::uint64_t start = kBegan + 1000 * samples.size();
-    samples.push_back({start, start + 1000, blocks, 16 * cycles, cycles, cycles / 132, 1000});
-  };
-  for (int i = 0; i < 3; ++i) add(0, 0);
-  for (const double blocks : runs) {
-    for (int i = 0; i < samples_each; ++i) add(i == 0 ? blocks : 0, 132 * 900);
-    for (int i = 0; i < 10; ++i) add(0, 0);
-  }
-  return samples;
-}
-
 struct SamplerTest : testing::Test {
   FakeGpu gpu;
   FakeSampledGpu sampled{gpu};
@@ -50,7 +33,7 @@ struct SamplerTest : testing::Test {
   bool goes_on = true;
   /// What the program does before a window.
   std::function<void()> meanwhile = [this] { launch(66); };
-  Sampler sampler{sampled, {0, 64, kBegan}, table, captures, [this](auto) {
+  Sampler sampler{sampled, {0, 64, kSampledFrom}, table, captures, [this](auto) {
                     if (!sampler.wants_times()) meanwhile();
                     return goes_on;
                   }};
@@ -82,14 +65,15 @@ TEST_F(SamplerTest, GoesOnWhereTheTimelineCannotBeWritten) {
   const TemporaryFolder folder;
   const std::filesystem::path windows = folder.path() / "windows";
   std::vector<std::string> said;
-  Sampler with_timeline{sampled,
-                        {0, 64, kBegan, windows, [&](const std::string& line) { said.push_back(line); }},
-                        table,
-                        captures,
-                        [&](auto) {
-                          if (!with_timeline.wants_times()) meanwhile();
-                          return goes_on;
-                        }};
+  Sampler with_timeline{
+      sampled,
+      {0, 64, kSampledFrom, windows, [&](const std::string& line) { said.push_back(line); }},
+      table,
+      captures,
+      [&](auto) {
+        if (!with_timeline.wants_times()) meanwhile();
+        return goes_on;
+      }};
   gpu.while_sampling = [&] { launch_three(); };
   gpu.read_samples = [] { return samples_of({66, 67, 68}); };
   launch(99);
@@ -334,7 +318,7 @@ TEST(ThreadsOfTheLibrary, RunWhereAnyThreadMayThoughTheOneThatStartsThemIsBound)
 /// A program whose GPU is sampled.
 struct SampledProgramTest : TracerTest {
   SampledProgramTest() {
-    driver.now_ns = kBegan;
+    driver.now_ns = kSampledFrom;
     use(options(3, true, Patience(0)));
   }
   /// Two at a time, for a window opens while a program launches. @returns how many
@@ -442,7 +426,7 @@ TEST_F(SampledProgramTest, HasTheKernelsOfItsGraphs) {
 }
 
 /// Where the last idle sample before a launch ends.
-constexpr std::uint64_t kBeforeAlone = kBegan - 50'000;
+constexpr std::uint64_t kBeforeAlone = kSampledFrom - 50'000;
 
 /// Samples of 0.1 ms: half of one, or of `busy` of them, has a launch of so many blocks to itself, whose warps fill a quarter of the SMs.
 std::vector<SmSample> samples_alone(double blocks, int busy = 1) {
@@ -461,7 +445,7 @@ std::vector<SmSample> samples_alone(double blocks, int busy = 1) {
 
 TEST(SamplesOfALaunchAlone, SayWhatItsCountersWouldHave) {
   const std::uint64_t before_ns = kBeforeAlone;
-  const auto counters = counters_alone(samples_alone(66, 3), {132, 64}, before_ns, kBegan);
+  const auto counters = counters_alone(samples_alone(66, 3), {132, 64}, before_ns, kSampledFrom);
   ASSERT_TRUE(counters);
   EXPECT_EQ(counters->at(kBlocksLaunched), 66);
   EXPECT_EQ(counters->at("sm__warps_active.avg.pct_of_peak_sustained_active"), 25);
@@ -478,12 +462,12 @@ TEST(SamplesOfALaunchAlone, SayNothingWhereTheGpuWasNotIdleBeforeAndAfter) {
   EXPECT_TRUE(counters_alone(samples, {132, 64}, before_ns, after_ns));
   EXPECT_FALSE(counters_alone(samples, {132, 64}, before_ns - 1, after_ns));
   EXPECT_FALSE(counters_alone(samples, {132, 64}, before_ns, after_ns + 1));
-  EXPECT_FALSE(counters_alone({}, {132, 64}, before_ns, kBegan));
+  EXPECT_FALSE(counters_alone({}, {132, 64}, before_ns, kSampledFrom));
   samples[1].active_cycles = 1;
-  EXPECT_FALSE(counters_alone(samples, {132, 64}, before_ns, kBegan));
+  EXPECT_FALSE(counters_alone(samples, {132, 64}, before_ns, kSampledFrom));
   samples = samples_alone(66);
   samples.back().active_cycles = 1;
-  EXPECT_FALSE(counters_alone(samples, {132, 64}, before_ns, kBegan));
+  EXPECT_FALSE(counters_alone(samples, {132, 64}, before_ns, kSampledFrom));
   // Another's kernel, which began before the samples, ends in the first whole one.
   samples = samples_alone(66);
   samples[1].active_cycles = samples[1].warp_cycles = 1000;
@@ -492,15 +476,15 @@ TEST(SamplesOfALaunchAlone, SayNothingWhereTheGpuWasNotIdleBeforeAndAfter) {
     samples[i].start_ns -= 100'000;
     samples[i].end_ns -= 100'000;
   }
-  const auto counters = counters_alone(samples, {132, 64}, before_ns, kBegan);
+  const auto counters = counters_alone(samples, {132, 64}, before_ns, kSampledFrom);
   ASSERT_TRUE(counters);
   EXPECT_EQ(counters->at("sm__cycles_active.avg"), 50'000);
   samples = samples_alone(66, 3);
-  EXPECT_TRUE(counters_alone(samples, {132, 64}, before_ns, kBegan));
+  EXPECT_TRUE(counters_alone(samples, {132, 64}, before_ns, kSampledFrom));
   samples.erase(samples.end() - 2);
-  EXPECT_FALSE(counters_alone(samples, {132, 64}, before_ns, kBegan)) << "one is missing";
+  EXPECT_FALSE(counters_alone(samples, {132, 64}, before_ns, kSampledFrom)) << "one is missing";
   samples.pop_back();
-  EXPECT_FALSE(counters_alone(samples, {132, 64}, before_ns, kBegan));
+  EXPECT_FALSE(counters_alone(samples, {132, 64}, before_ns, kSampledFrom));
 }
 
 /// A program whose launches are counted one by one for a while.

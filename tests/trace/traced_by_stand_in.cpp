@@ -30,21 +30,6 @@ constexpr int kLaunchesOfRound = 5;
 constexpr int kLaunchesOfAnother = 4;
 constexpr const char* kKernel = "_Z6reducePf";
 
-/// Three launches of 66 blocks, as samples of 1 us.
-std::vector<SmSample> three_launches() {
-  std::vector<SmSample> samples;
-  const auto add = [&](double blocks, double cycles) {
-    const std::uint64_t start = kBegan + 1000 * samples.size();
-    samples.push_back({start, start + 1000, blocks, 16 * cycles, cycles, cycles / 132, 1000});
-  };
-  for (int i = 0; i < 3; ++i) add(0, 0);
-  for (int launch = 0; launch < 3; ++launch) {
-    for (int i = 0; i < 8; ++i) add(i == 0 ? 66 : 0, 132 * 900);
-    for (int i = 0; i < 10; ++i) add(0, 0);
-  }
-  return samples;
-}
-
 void say(const std::string& line) {
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, (line + "\n").c_str(), line.size() + 1);
 }
@@ -160,7 +145,7 @@ int main_of(const std::string& kind, const std::filesystem::path& folder) {
   observed.driver.graphs[handle(0x50)] = {kernel_node()};
   observed.driver.graphs[handle(0x51)] = {kernel_node(), kernel_node()};
   gpu.kernel = [&] { ++observed.launched; };
-  gpu.read_samples = [] { return three_launches(); };
+  gpu.read_samples = [] { return samples_of({66, 66, 66}, 8, kBegan); };
   if (kind == "ended") gpu.failing_call = "read samples";
   if (kind == "refused") gpu.failing_call = "configure";
   const auto faults = [](bool begin) {
