@@ -28,25 +28,13 @@ def lowest_to_highest(counts):
 
 
 def repeated(of, form, adders):
-    """Whether launches of any grid leave different sums, and which grid leaves most, the larger of two; None if none was repeated."""
-    grids = []
-    for row in each(pick(of.rows, form=form, adders=adders)):
-        left = remaining(of, row)
-        if len(left) > 1:
-            grids.append((len(set(left)), row["grid_blocks"], len(left)))
-    if not grids:
-        return None
-    results, blocks, launches = max(grids)
-    measured = (
-        f"{results} different results in {launches} launches, {blocks:,} blocks"
-        if results > 1
-        else f"the same result in every launch of {len(grids)} grids"
-    )
-    return Finding(f"{FORMS[form]} by {ADDERS[adders]}, repeated", results > 1, measured)
+    """Of each grid that was launched again: whether its launches leave different sums."""
+    counts = (remaining(of, row) for row in each(pick(of.rows, form=form, adders=adders)))
+    return [len(set(left)) > 1 for left in counts if len(left) > 1]
 
 
 def findings(of):
-    found, told = [], {}
+    found, told, differ = [], {}, []
     sms = max((int(parameter_of(row, "sms")) for row in each(of.rows)), default=0)
     for adders, words in ADDERS.items():
         for form in ("plain", "relaxed"):
@@ -57,12 +45,13 @@ def findings(of):
                 lost = row["check"] == "lost_updates"
                 measured = f"{lowest_to_highest(left)} of {updates(row):,} updates remain, {sms} blocks"
                 found.append(Finding(f"{FORMS[form]} by {words}", lost, measured))
-            again = repeated(of, form, adders)
-            found.extend([again] if again else [])
-    again = [finding.holds for finding in found if finding.name.endswith(", repeated")]
+            if again := repeated(of, form, adders):
+                differ += again
+                measured = f"launches differ in {sum(again)} of {len(again)} grids"
+                found.append(Finding(f"{FORMS[form]} by {words}, repeated", all(again), measured))
     left = (f"{lowest_to_highest(counts)} {of_all}" for of_all, counts in told.items())
     summary = [f"updates that remain, {sms} blocks: {', '.join(left)}"]
-    summary.append(f"launches differ for {sum(again)} of {len(again)} forms")
+    summary.append(f"launches differ in {sum(differ)} of {len(differ)} cases")
     atomics = pick(of.rows, form="atomic")
     if not atomics.is_empty():
         right = len(atomics.filter(check="ok"))

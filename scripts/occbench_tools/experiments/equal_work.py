@@ -8,12 +8,11 @@ PROBLEMS = {
     "lognormal": "lognormal warps",
     "blocks_that_sms_do_not_share_evenly": "1.5 blocks per SM",
 }
-# What the claim names for each problem: blocks of one warp cannot fill an SM that holds half as many blocks as warps, and
-# blocks of 1,024 threads leave a quarter of the SMs idle.
+# What the claim names for each problem: blocks of 1,024 threads leave a quarter of the SMs idle.
 CLAIMED = {
     "blocks_that_sms_do_not_share_evenly": ("blocks_of_768", "blocks_of_384", "blocks_of_256"),
 }
-CLAIMED_OF_WARPS = ("spread_evenly", "queue_of_warps", "blocks_of_64")
+CLAIMED_OF_WARPS = ("spread_evenly", "queue_of_warps", "blocks_of_64", "blocks_of_32")
 
 
 def findings(of):

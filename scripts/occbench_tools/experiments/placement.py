@@ -96,13 +96,17 @@ def figures(of):
     firsts = [pl.Series(trace.starts[: trace.row["blocks_per_sm"] * trace.row["sm_count"]]) for trace in traces]
     late = max((starts - starts.cum_min(reverse=True)).max() for starts in firsts)
     spread = max(starts.max() - starts.min() for starts in firsts)
-    even = (trace for trace in traces if parameter_of(trace.row, "shape") != "uneven_warps")
-    gaps = [gap for trace in even for gap in trace.samples("replacement_latency_cycles")]
+
+    def replacement(shape):
+        alike = (trace for trace in traces if parameter_of(trace.row, "shape") == shape)
+        gaps = [gap for trace in alike for gap in trace.samples("replacement_latency_cycles")]
+        return f"{median(gaps):.0f} cycles at the median ({quantile(gaps, 0.05):.0f} to {quantile(gaps, 0.95):.0f})"
+
     return bullets(
         f"The clock of starts steps {step:.0f} ns. In the first wave no block starts more than {late:.0f} ns after one of a "
         f"higher number, and all blocks of the wave start within {spread:.0f} ns.",
-        f"Uneven warps aside, block replacement takes {median(gaps):.0f} cycles at the median, "
-        f"{quantile(gaps, 0.05):.0f} to {quantile(gaps, 0.95):.0f} from the 5th to the 95th percentile.",
+        f"Block replacement, 5th to 95th percentile in brackets: {replacement('equal')} with equal blocks, "
+        f"{replacement('uneven_blocks')} with uneven ones.",
     )
 
 
