@@ -291,9 +291,9 @@ std::optional<Claim> idle_sms(const Situation& situation) {
   const bool names_tail = hidden > 0 || (situation.has_tail_of_equal_blocks() && of_tail >= kIdlePoints);
   std::string because;
   if (hidden > 0) {
-    because = fmt::format(
-        "if blocks are equal, the last of {} leaves SMs without a block: {:.2g} points over elapsed cycles",
-        waves_text(situation.waves(), 3), hidden);
+    because =
+        fmt::format("if blocks are equal, the last of {} leaves SMs without a block: {} over elapsed cycles",
+                    waves_text(situation.waves(), 3), points_text(hidden));
   } else if (without_clusters) {
     because = fmt::format("{} of {} SMs lie in GPCs of fewer SMs than a cluster has blocks, and get none",
                           situation.sms_without_clusters, situation.facts.sm_count);
@@ -424,8 +424,10 @@ std::optional<Claim> prediction_differs(const Situation& situation) {
                                         {"predicted_low_pct", prediction.interval.low},
                                         {"predicted_high_pct", prediction.interval.high},
                                         {"achieved_pct", situation.achieved_pct}}),
-               .because = fmt::format("the counter is {:.2g} points {} the prediction's 90 % interval",
-                                      std::max(above, below), above > below ? "above" : "below"),
+               .because = fmt::format(
+                   "the counter is {} {} the prediction's {}", points_text(std::max(above, below)),
+                   above > below ? "above" : "below",
+                   prediction.profile_quality == ProfileQuality::generic ? "range" : "90 % interval"),
                .remedy = situation.facts.work_is_inferred
                              ? "Its work is inferred: all blocks are taken as equal, and these are not."
                          : prediction.profile_quality == ProfileQuality::calibrated_device

@@ -246,11 +246,6 @@ std::optional<TimeSaved> time_saved(const Claim& claim, const Situation& situati
                                       condition(situation))};
 }
 
-std::string points_text(double points) {
-  const std::string number = points < 1.5 ? fmt::format("{:.1f}", points) : fmt::format("{:.0f}", points);
-  return fmt::format("{} point{}", number, number == "1.0" ? "" : "s");
-}
-
 std::string capitalized(std::string text) {
   if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
   return text;
@@ -344,6 +339,11 @@ std::string_view to_string(Cause cause) {
 std::string_view to_string(FindingList list) {
   static constexpr std::string_view kWords[] = {"limits", "losses", "remarks"};
   return kWords[static_cast<std::size_t>(list)];
+}
+
+std::string points_text(double points) {
+  const std::string number = points < 1.5 ? fmt::format("{:.1f}", points) : fmt::format("{:.0f}", points);
+  return fmt::format("{} point{}", number, number == "1.0" ? "" : "s");
 }
 
 std::string_view to_string(Confidence confidence) {

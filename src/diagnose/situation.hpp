@@ -41,6 +41,7 @@ struct EqualTail {
   double points = 0;
   double least = 0;
   double most = 0;
+  bool is_generic = false;  ///< by a profile with which nobody tested that nine of ten do
 };
 
 /// All that a diagnosis sees of a launch: not which experiment, case, variant or parameters it is. Of its kernel it
@@ -212,6 +213,9 @@ double time_with_more_blocks(const Claim& claim, const Situation& situation);
 double time_with_more_warps(const Claim& claim, const Situation& situation);
 /// What another build or launch of the kernel was measured to save, or that it does not, called by what it has other than this one.
 TimeSaved measured_with(const OtherBuild& build, const Situation& situation);
+
+/// "1.2 points", "46 points"
+std::string points_text(double points);
 
 /// "At most 0.12 of 0.41 ms per launch, 12 of 41 ms in the run", or a percentage where no time is known.
 std::string most_text(double share, const Situation& situation);
