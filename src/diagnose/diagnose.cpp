@@ -375,10 +375,9 @@ std::string most_text(double share, const Situation& situation) {
 }
 
 TimeSaved measured_with(const OtherBuild& build, const Situation& situation) {
-  const Launch& launch = situation.launch;
   const std::string called = build.registers_per_thread != situation.usage.registers_per_thread
                                  ? fmt::format("{} registers ({})", build.registers_per_thread, build.build)
-                             : build.dynamic_shared_bytes != launch.dynamic_shared_bytes
+                             : build.dynamic_shared_bytes != situation.launch.dynamic_shared_bytes
                                  ? fmt::format("{} B of dynamic shared memory", build.dynamic_shared_bytes)
                                  : fmt::format("{} % as the carveout", build.carveout_pct);
   const double now_us = *situation.facts.times.time_us;
