@@ -208,7 +208,7 @@ function showPrediction(answer) {
   for (const id of ["predicted", "losses"]) $(id).classList.remove("stale");
   $("predicted").textContent = percent(answer.predicted_pct);
   const quality = { calibrated_model: "calibrated on this model of GPU", generic: "no such GPU was calibrated: unverified" };
-  $("interval").textContent = `90 %: ${answer.predicted_low_pct.toFixed(1)} to ${answer.predicted_high_pct.toFixed(1)}; ${quality[answer.profile_quality] ?? answer.profile_quality}`;
+  $("interval").textContent = `${answer.profile_quality === "generic" ? "range" : "90 %"}: ${answer.predicted_low_pct.toFixed(1)} to ${answer.predicted_high_pct.toFixed(1)}; ${quality[answer.profile_quality] ?? answer.profile_quality}`;
   const names = {
     small_grid: "grid smaller than one wave", tail: "partial last wave", between_blocks: "uneven blocks",
     within_block: "uneven warps within a block", overhead: "launch and replacement", contention: "contention",

@@ -449,14 +449,14 @@ std::string time_sentence(const TheoryAdvice& advice, double waves) {
   if (waves > 0 && saved > 0 && after == rounds)
     return fmt::format(
         "Time: equal blocks take {:.0f} rounds as now, and save none with {}; uneven ones take at most "
-        "{:.0f} % less, if warps wait for latency.",
+        "{:.0f} % less by that alone, if warps wait for latency.",
         rounds, percent_text(reached_pct(advice)), 100 * saved);
   const std::string why =
       waves > 0 && saved > 1 - ratio + 0.005
           ? fmt::format(" ({} of blocks instead of {:.0f})", counted(std::llround(after), "round"), rounds)
           : "";
   return fmt::format(
-      "Time: {} takes at most {:.0f} % less{}, if warps wait for latency; none is saved where "
+      "Time: {} takes at most {:.0f} % less{} by that alone, if warps wait for latency; none is saved where "
       "memory, issue slots or a pipe are saturated, or registers are spilled.",
       percent_text(reached_pct(advice)), 100 * saved, why);
 }
@@ -487,7 +487,8 @@ std::string grid_sentence(const Question& question, const PartialWaves& partial)
   const std::int64_t blocks = question.configuration.launch.grid_blocks;
   const std::int64_t wave = partial.wave;
   return fmt::format(
-      "Grid: {}. {} blocks take at most {:.0f} % less time for the same work, if blocks are equal.",
+      "Grid: {}. {} blocks take at most {:.0f} % less time for the same work by that alone, if blocks are "
+      "equal.",
       partial.rounds == 1 ? fmt::format("{} of {} places stay empty", grouped(wave - blocks), grouped(wave))
                           : fmt::format("{} rounds of blocks, the last with {} of {}",
                                         grouped(partial.rounds), grouped(blocks % wave), grouped(wave)),
@@ -497,6 +498,8 @@ std::string grid_sentence(const Question& question, const PartialWaves& partial)
 
 std::vector<std::string> what_to_do(const Question& question, const TheoryAdvice& advice) {
   std::vector<std::string> all = sentences(advice);
+  if (question.limits.min_registers_per_thread > 1 && advice.theoretical_pct < 100)
+    all.insert(all.begin(), "Fewer registers are left out: the code spills already, or has local arrays.");
   const Step* const step = !advice.highest.empty() ? &advice.highest.front()
                            : advice.beyond         ? &*advice.beyond
                                                    : nullptr;

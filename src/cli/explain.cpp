@@ -51,9 +51,9 @@ double rounded(double value) {
 
 /// The lists of findings under their headings, indented: a line a finding, with its confidence, and below it the remedy,
 /// unless it is that of the finding before, and what time that can save.
-/// @param reached_pct  that the losses end at; empty = theory less the losses
+/// @param reached_pct  that the losses end at, `by` what if no counter read it; empty = theory less the losses
 void print_findings(std::span<const Finding> findings, double theoretical_pct,
-                    std::optional<double> reached_pct, std::ostream& out) {
+                    std::optional<double> reached_pct, std::string_view by, std::ostream& out) {
   std::string_view remedy_before;
   bool has_saved = false;
   const auto print = [&](FindingList list, const std::string& heading) {
@@ -69,7 +69,7 @@ void print_findings(std::span<const Finding> findings, double theoretical_pct,
           fmt::print(out, "      {}\n", finding.remedy);
         if (!finding.time) continue;
         const bool is_further = finding.time->share > 0 && std::exchange(has_saved, true);
-        fmt::print(out, "      Time saved{}: {}\n", is_further ? ", not to be added" : "",
+        fmt::print(out, "      {}{}: {}\n", kSavedAlone, is_further ? ", not to be added" : "",
                    finding.time->sentence);
       }
   };
@@ -77,7 +77,7 @@ void print_findings(std::span<const Finding> findings, double theoretical_pct,
   for (const Finding& finding : findings)
     if (finding.list == FindingList::losses) losses += finding.points;
   print(FindingList::limits, fmt::format("Limits of theory: 100 to {:.4g} %", theoretical_pct));
-  print(FindingList::losses, fmt::format("Lost below theory: {:.4g} to {:.4g} %", theoretical_pct,
+  print(FindingList::losses, fmt::format("Lost below theory{}: {:.4g} to {:.4g} %", by, theoretical_pct,
                                          reached_pct.value_or(theoretical_pct - losses)));
   print(FindingList::remarks, "Remarks");
 }
@@ -261,7 +261,8 @@ void print_case(const Explained& each, std::ostream& out) {
     fmt::print(out, "  {}\n", record.explanation.empty() ? why_there_is_none(record) : record.explanation);
   const Real& achieved = record.readings.counters.achieved_pct;
   print_findings(each.findings, record.theory->theoretical_pct,
-                 achieved || !record.prediction ? achieved : Real(record.prediction->predicted_pct), out);
+                 achieved || !record.prediction ? achieved : Real(record.prediction->predicted_pct),
+                 achieved ? "" : ", predicted", out);
 }
 
 void print_rows(std::span<const Explained> rows, const std::string& format, std::ostream& out) {
@@ -386,7 +387,7 @@ CaseRecord record_of(const NumbersOption& numbers, const Limits& limits) {
   const Usage& usage = numbers.usage;
   CaseRecord record;
   record.provenance.compute_capability = limits.compute_capability;
-  if (const Gpu* const gpu = named_gpu(numbers.gpu)) record.provenance.gpu = gpu->driver_name;
+  if (const Gpu* const gpu = named_gpu(numbers.gpu)) record.provenance.gpu = identity_of(*gpu).name;
   record.provenance.sm_count = sm_count_of(numbers.gpu);
   record.launch = launch;
   record.compiled = Compiled{.usage = usage, .code_architecture = {}};
@@ -409,11 +410,10 @@ constexpr double kCyclesOfBlock = 200'000;
 /// Below this share of the time at the highest clock SMs are called idle though the clock may have been lower: a choice.
 constexpr double kIdleAtAnyClock = 0.5;
 
-/// @param highest_mhz  the GPU's highest clock, by which blocks are no longer than they can have been
-LaunchFacts facts_of_numbers(const CaseRecord& record, std::optional<double> given_mhz,
-                             std::optional<double> highest_mhz) {
+/// At the GPU's highest clock, where none is given, blocks are no longer than they can have been.
+LaunchFacts facts_of_numbers(const CaseRecord& record, std::optional<double> given_mhz) {
   LaunchFacts facts = facts_of(record);
-  const std::optional<double> clock_mhz = given_mhz ? given_mhz : highest_mhz;
+  const std::optional<double> clock_mhz = given_mhz ? given_mhz : highest_clock_mhz(record.provenance.gpu);
   facts.clock_is_given = given_mhz.has_value();
   if (clock_mhz && record.times.time_us) facts.most_cycles_active = *record.times.time_us * *clock_mhz;
   const CounterValues& counters = facts.readings.counters;
@@ -452,7 +452,8 @@ LaunchFacts facts_of_numbers(const CaseRecord& record, std::optional<double> giv
   facts.tail_of_equal_blocks =
       EqualTail{.points = tail,
                 .least = std::max(0.0, tail - (equal.interval.high - equal.predicted_pct)),
-                .most = tail + equal.predicted_pct - equal.interval.low};
+                .most = tail + equal.predicted_pct - equal.interval.low,
+                .is_generic = profile.quality == ProfileQuality::generic};
   return facts;
 }
 
@@ -474,7 +475,8 @@ void print_text(const CaseRecord& record, const LaunchFacts& facts, const std::v
   const Real& achieved = record.readings.counters.achieved_pct;
   if (achieved) fmt::print(out, "achieved {:.4g} %\n", *achieved);
   if (findings.empty()) fmt::print(out, "  Nothing to speak of is lost.\n");
-  print_findings(findings, theory.theoretical_pct, achieved, out);
+  print_findings(findings, theory.theoretical_pct, achieved, achieved ? "" : ", predicted of the grid alone",
+                 out);
 }
 
 /// @param text  "resident_blocks=7.3", or with the counter's own name, in the units of ncu
@@ -486,26 +488,27 @@ void set_counter(Readings& readings, std::string_view text) {
     readings.achieved_elapsed_pct = parse_number<double>(value, "--counter achieved_elapsed_pct", 0, 100);
     return;
   }
-  const auto found = std::ranges::find_if(columns(), [&](const Column& column) {
-    return column.counter && column.name != "achieved_pct" &&
-           (column.name == name || column.counter->metric == name);
-  });
-  if (found == columns().end()) {
-    std::vector<std::string_view> taken = {"achieved_elapsed_pct"};
-    std::vector<std::string> metrics;
-    for (const Column& column : columns()) {
-      if (!column.counter || column.name == "achieved_pct") continue;
-      taken.push_back(column.name);
-      metrics.emplace_back(column.counter->metric);
-    }
+  const Column* found = nullptr;
+  std::vector<std::string_view> taken = {"achieved_elapsed_pct"};
+  std::vector<std::string> metrics;
+  for (const Column& column : columns()) {
+    if (!column.counter || column.name == "achieved_pct") continue;
+    const std::vector<std::string_view> parts = split(column.counter->metric, '+');
+    if (column.name == name || column.counter->metric == name || std::ranges::count(parts, name) > 0)
+      found = &column;
+    taken.push_back(column.name);
+    metrics.insert(metrics.end(), parts.begin(), parts.end());
+  }
+  if (found == nullptr)
     throw InputError(
         "--counter: '{}' is none that explain uses beside --achieved: {}, or the counters of these in ncu, "
-        "such as {}",
+        "such as {}; warps per_issue_active are so many times issue_active_pct / 100",
         name, fmt::join(taken, ", "), nearest_names(name, metrics, 1).front());
-  }
   const double read = parse_number<double>(value, fmt::format("--counter {}", name), 0,
                                            found->unit == "%" ? 100 : kMostMeasured);
-  readings.counters.*found->counter->value = name == found->name ? read : read * found->counter->scale;
+  Real& reading = readings.counters.*found->counter->value;
+  const bool is_part = name != found->name && name != found->counter->metric;
+  reading = (is_part ? reading.value_or(0) : 0) + (name == found->name ? 1 : found->counter->scale) * read;
 }
 
 /// Declares --gpu, --cc, --sm-count, --block-size, --grid, --registers and so on.
@@ -527,7 +530,8 @@ void declare_numbers_option(CLI::App& parser, NumbersOption& numbers) {
           [&numbers](const std::vector<std::string>& texts) {
             for (const std::string& text : texts) set_counter(numbers.readings, text);
           },
-          "what other counters read, separated by commas; NAME as in `occbench columns` or in ncu")
+          "what other counters read, separated by commas; NAME as in `occbench columns --format csv`, ncu's "
+          "too")
       ->delimiter(',')
       ->type_name("NAME=VALUE")
       ->group(kNumbersGroup);
@@ -543,9 +547,7 @@ void explain_numbers(const NumbersOption& numbers, bool json, std::ostream& out)
     throw InputError("this cannot be launched: " +
                      why_it_cannot_launch(limits, numbers.launch, numbers.usage));
   CaseRecord record = record_of(numbers, limits);
-  const Gpu* const gpu = named_gpu(numbers.gpu);
-  const std::optional<double> highest = gpu == nullptr ? std::nullopt : std::optional<double>(gpu->clock_mhz);
-  const LaunchFacts facts = facts_of_numbers(record, numbers.clock_mhz, highest);
+  const LaunchFacts facts = facts_of_numbers(record, numbers.clock_mhz);
   const std::vector<Finding> findings = diagnose(facts);
   record.explanation = explanation_of(facts, findings);
   if (!json) return print_text(record, facts, findings, out);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/core.h>
 
@@ -14,8 +15,9 @@ namespace {
 constexpr double kBusyMemoryPct = 50;
 /// Share of an SM's active warps that wait for the same thing, from which on that is what they do.
 constexpr double kMostWait = 0.5;
-/// Share of the warps of resident blocks that have exited or not begun, from which on most have nothing to do.
-constexpr double kMostExited = 0.5;
+/// Share of the warps of resident blocks that have exited or not begun, from which on they are uneven: recorded contention of equal
+/// warps leaves up to 0.38 of them so.
+constexpr double kUnevenExited = 0.45;
 /// Share of them that wait for memory, from which on it may be because of other blocks.
 constexpr double kSomeWait = 0.25;
 /// Share of them that wait at barriers, from which on barriers serialize.
@@ -56,10 +58,10 @@ double idle_address_requests() {
   return kBusyAddress * additions_to_one_address_per_cycle() / kThreadsPerWarp;
 }
 
-/// Whether blocks have had fewer than half of their warps: those that remain wait, but most had nothing to do.
-bool most_warps_have_exited(const Situation& situation) {
+/// Whether resident blocks lack more warps than contention leaves out: those that remain wait, but others had less to do.
+bool lacks_uneven_warps(const Situation& situation) {
   return situation.parts &&
-         situation.parts->warps > kMostExited * (situation.theoretical_pct - situation.parts->blocks);
+         situation.parts->warps > kUnevenExited * (situation.theoretical_pct - situation.parts->blocks);
 }
 
 /// Simulated contention, as far as the simulated launch is the measured one.
@@ -71,9 +73,11 @@ double simulated_contention(const Situation& situation) {
 std::string ends_apart(const Situation& situation) {
   constexpr std::string_view kMay = ", and may so end at different times";
   if (!situation.parts) return std::string(kMay);
+  const auto lost = std::max(0L, std::lround(situation.lost()));
+  const auto blocks = std::clamp(std::lround(situation.parts->blocks), 0L, lost);
   return fmt::format(
-      "{}: {:.0f} points are places without a block, {:.0f} warps that have exited or not begun", kMay,
-      std::max(0.0, situation.parts->blocks), std::max(0.0, situation.parts->warps));
+      "{}: places without a block are {} of {} below theory, warps that have exited or not begun {}", kMay,
+      blocks, counted(lost, "point"), lost - blocks);
 }
 
 /// Of a claim whose remedy changes how long warps take, too.
@@ -84,11 +88,8 @@ constexpr std::string_view kBesideOccupancy =
 TimeSaved time_of_spills(const Situation& situation) {
   const std::optional<OtherBuild>& faster = situation.facts.others.faster;
   const std::optional<OtherBuild>& roomier = situation.facts.others.roomier;
-  if (faster) return measured_with(*faster, faster->build, situation);
-  if (roomier) {
-    return measured_with(
-        *roomier, fmt::format("{} registers ({})", roomier->registers_per_thread, roomier->build), situation);
-  }
+  if (faster) return measured_with(*faster, situation);
+  if (roomier) return measured_with(*roomier, situation);
   return not_known("compare with a build of more registers");
 }
 
@@ -206,7 +207,7 @@ std::optional<Claim> memory_contention(const Situation& situation) {
   if (simulated == 0 && !at_work) return std::nullopt;
   // Of memory that is not busy, warps wait for the latency, or for each other at an address.
   const bool of_latency = at_work && !busy && counters.dram_busy_pct;
-  if (simulated == 0 && of_latency && most_warps_have_exited(situation)) return std::nullopt;
+  if (simulated == 0 && of_latency && lacks_uneven_warps(situation)) return std::nullopt;
   return Claim{
       .points = simulated,
       .takes_rest = at_work,
@@ -234,7 +235,7 @@ std::optional<Claim> issue_contention(const Situation& situation) {
   const std::optional<Evidence> saturated = saturated_resource(situation);
   const bool of_sm = saturated && saturated->column != "dram_busy_pct";
   const bool at_work = of_sm || counters.eligible_warps.value_or(0) >= kManyEligible;
-  if (simulated == 0 && !at_work) return std::nullopt;
+  if (simulated == 0 && (!at_work || lacks_uneven_warps(situation))) return std::nullopt;
   const bool of_pipe = of_sm && saturated->column != "issue_active_pct";
   return Claim{
       .points = simulated,

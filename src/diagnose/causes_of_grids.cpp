@@ -231,7 +231,8 @@ std::optional<EqualTail> tail_of_equal_blocks(const Situation& situation) {
   const double most = std::clamp(simulated->most, possible.least, possible.most);
   return EqualTail{.points = std::clamp(simulated->points, std::min(possible.least, most), most),
                    .least = std::clamp(simulated->least, possible.least, most),
-                   .most = most};
+                   .most = most,
+                   .is_generic = simulated->is_generic};
 }
 
 std::optional<Claim> tail(const Situation& situation) {
@@ -250,17 +251,16 @@ std::optional<Claim> tail(const Situation& situation) {
                                     situation.is_wave_uncertain() ? ", if whole clusters fill the GPCs" : "");
   if (of_equal && left_empty < by_grid - kIdlePoints) {
     because += fmt::format(
-        "; blocks are not equal: that would cost {:.2g} points over elapsed cycles, of which {:.2g} are "
-        "missing",
-        by_grid, std::max(0.0, left_empty));
+        "; blocks are not equal: that would cost {} over elapsed cycles, of which {:.2g} are missing",
+        points_text(by_grid), std::max(0.0, left_empty));
   } else if (of_equal) {
     const double least = of_equal->least;
-    because += fmt::format("; if blocks are equal, it costs {}{} of the counter, which leaves out idle SMs",
-                           situation.launch.cluster_blocks > 1
-                               ? ""
-                               : fmt::format("{:.2g} points over elapsed cycles and ", by_grid),
-                           most - least < 1 ? fmt::format("{:.0f}", most)
-                                            : fmt::format("{:.0f} to {:.0f} (90 % interval)", least, most));
+    because += fmt::format(
+        "; if blocks are equal, it costs {}{} of the counter, which leaves out idle SMs",
+        situation.launch.cluster_blocks > 1 ? "" : points_text(by_grid) + " over elapsed cycles and ",
+        most - least < 1 ? fmt::format("{:.0f}", most)
+                         : fmt::format("{:.0f} to {:.0f} ({})", least, most,
+                                       of_equal->is_generic ? "range" : "90 % interval"));
   }
   const double points = situation.losses() ? situation.losses()->tail : of_equal ? of_equal->points : most;
   const bool is_uncertain = situation.is_tail_uncertain();
@@ -296,11 +296,10 @@ std::optional<Claim> uneven_blocks(const Situation& situation) {
   const CounterValues& counters = situation.counters();
   const bool contention_unread = situation.is_contention_unread();
   const bool may_be_short = !losses.between_blocks && !situation.active_cycles();
-  const std::string or_last_wave =
-      situation.is_tail_uncertain()
-          ? fmt::format("; if they are equal, the last wave may cost up to {:.0f} points",
-                        tail_of_equal_blocks(situation)->most)
-          : "";
+  const std::string or_last_wave = situation.is_tail_uncertain()
+                                       ? "; if they are equal, the last wave may cost up to " +
+                                             points_text(tail_of_equal_blocks(situation)->most)
+                                       : "";
   return Claim{
       .points = std::max(0.0, points),
       .part = Part::blocks,

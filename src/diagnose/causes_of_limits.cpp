@@ -79,6 +79,7 @@ std::optional<Claim> limit_claim(
       .because = fmt::format("theory is {:.4g} % ({})", situation.theoretical_pct, limiting_rules(situation)),
       .time_ratio = time_of_highest_theory};
   for (const Evidence& evidence : evidence_of(asked)) claim.evidence.push_back(evidence);
+  if (const auto& leaner = situation.facts.others.leaner) claim.time = measured_with(*leaner, situation);
   if (limiter == Limiter::registers && spills_show(situation)) {
     claim.remedy = "Fewer registers raise theory and spill more; see what spills cost first.";
     claim.no_time = "registers are spilled already, and fewer of them spill more";
@@ -93,7 +94,7 @@ std::optional<Claim> limit_claim(
         *situation.counters().dram_busy_pct);
   }
   claim.no_time = no_time_by_theory(situation, *claim.advice);
-  if (claim.no_time.empty()) claim.time = not_known_of_clusters(situation);
+  if (claim.no_time.empty() && !claim.time) claim.time = not_known_of_clusters(situation);
   return claim;
 }
 
@@ -236,24 +237,14 @@ constexpr double kLowPct = 60;
 }  // namespace
 
 std::optional<Claim> register_limit(const Situation& situation) {
-  std::optional<Claim> claim = limit_claim(situation, Limiter::registers,
-                                           {{"registers_per_thread", situation.usage.registers_per_thread}});
-  const std::optional<OtherBuild>& faster = situation.facts.others.faster;
-  if (claim && faster && faster->registers_per_thread < situation.usage.registers_per_thread)
-    claim->time = measured_with(*faster, faster->build, situation);
-  return claim;
+  return limit_claim(situation, Limiter::registers,
+                     {{"registers_per_thread", situation.usage.registers_per_thread}});
 }
 
 std::optional<Claim> shared_memory_limit(const Situation& situation) {
-  std::optional<Claim> claim =
-      limit_claim(situation, Limiter::shared_memory,
-                  {{"static_shared_bytes", static_cast<double>(situation.usage.static_shared_bytes)},
-                   {"dynamic_shared_bytes", static_cast<double>(situation.launch.dynamic_shared_bytes)}});
-  if (const std::optional<OtherBuild>& leaner = situation.facts.others.leaner; claim && leaner) {
-    claim->time = measured_with(
-        *leaner, fmt::format("{} B of dynamic shared memory", leaner->dynamic_shared_bytes), situation);
-  }
-  return claim;
+  return limit_claim(situation, Limiter::shared_memory,
+                     {{"static_shared_bytes", static_cast<double>(situation.usage.static_shared_bytes)},
+                      {"dynamic_shared_bytes", static_cast<double>(situation.launch.dynamic_shared_bytes)}});
 }
 
 std::optional<Claim> block_size_limit(const Situation& situation) {
@@ -300,9 +291,9 @@ std::optional<Claim> idle_sms(const Situation& situation) {
   const bool names_tail = hidden > 0 || (situation.has_tail_of_equal_blocks() && of_tail >= kIdlePoints);
   std::string because;
   if (hidden > 0) {
-    because = fmt::format(
-        "if blocks are equal, the last of {} leaves SMs without a block: {:.2g} points over elapsed cycles",
-        waves_text(situation.waves(), 3), hidden);
+    because =
+        fmt::format("if blocks are equal, the last of {} leaves SMs without a block: {} over elapsed cycles",
+                    waves_text(situation.waves(), 3), points_text(hidden));
   } else if (without_clusters) {
     because = fmt::format("{} of {} SMs lie in GPCs of fewer SMs than a cluster has blocks, and get none",
                           situation.sms_without_clusters, situation.facts.sm_count);
@@ -402,9 +393,7 @@ std::optional<Claim> unused_shared_memory(const Situation& situation) {
             grouped(situation.occupancy.blocks_per_sm * situation.occupancy.shared_bytes_per_block)),
         .remedy = fmt::format("With {} % as the carveout as many blocks fit, and L1 has {} B more.", pct,
                               grouped(kept - enough.shared_bytes_per_sm)),
-        .time = other ? std::optional(measured_with(
-                            *other, fmt::format("{} % as the carveout", other->carveout_pct), situation))
-                      : std::nullopt};
+        .time = other ? std::optional(measured_with(*other, situation)) : std::nullopt};
   }
   return std::nullopt;
 }
@@ -435,8 +424,10 @@ std::optional<Claim> prediction_differs(const Situation& situation) {
                                         {"predicted_low_pct", prediction.interval.low},
                                         {"predicted_high_pct", prediction.interval.high},
                                         {"achieved_pct", situation.achieved_pct}}),
-               .because = fmt::format("the counter is {:.2g} points {} the prediction's 90 % interval",
-                                      std::max(above, below), above > below ? "above" : "below"),
+               .because = fmt::format(
+                   "the counter is {} {} the prediction's {}", points_text(std::max(above, below)),
+                   above > below ? "above" : "below",
+                   prediction.profile_quality == ProfileQuality::generic ? "range" : "90 % interval"),
                .remedy = situation.facts.work_is_inferred
                              ? "Its work is inferred: all blocks are taken as equal, and these are not."
                          : prediction.profile_quality == ProfileQuality::calibrated_device

@@ -246,11 +246,6 @@ std::optional<TimeSaved> time_saved(const Claim& claim, const Situation& situati
                                       condition(situation))};
 }
 
-std::string points_text(double points) {
-  const std::string number = points < 1.5 ? fmt::format("{:.1f}", points) : fmt::format("{:.0f}", points);
-  return fmt::format("{} point{}", number, number == "1.0" ? "" : "s");
-}
-
 std::string capitalized(std::string text) {
   if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
   return text;
@@ -346,6 +341,11 @@ std::string_view to_string(FindingList list) {
   return kWords[static_cast<std::size_t>(list)];
 }
 
+std::string points_text(double points) {
+  const std::string number = points < 1.5 ? fmt::format("{:.1f}", points) : fmt::format("{:.0f}", points);
+  return fmt::format("{} point{}", number, number == "1.0" ? "" : "s");
+}
+
 std::string_view to_string(Confidence confidence) {
   static constexpr std::string_view kWords[] = {"measured", "simulated", "inferred"};
   return kWords[static_cast<std::size_t>(confidence)];
@@ -374,7 +374,12 @@ std::string most_text(double share, const Situation& situation) {
   return text;
 }
 
-TimeSaved measured_with(const OtherBuild& build, std::string_view called, const Situation& situation) {
+TimeSaved measured_with(const OtherBuild& build, const Situation& situation) {
+  const std::string called = build.registers_per_thread != situation.usage.registers_per_thread
+                                 ? fmt::format("{} registers ({})", build.registers_per_thread, build.build)
+                             : build.dynamic_shared_bytes != situation.launch.dynamic_shared_bytes
+                                 ? fmt::format("{} B of dynamic shared memory", build.dynamic_shared_bytes)
+                                 : fmt::format("{} % as the carveout", build.carveout_pct);
   const double now_us = *situation.facts.times.time_us;
   const double saved = 1 - build.time_us / now_us;
   return {saved < kLeastShare ? 0 : saved,

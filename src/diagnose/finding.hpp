@@ -55,6 +55,9 @@ struct TimeSaved {
   bool is_known = true;
 };
 
+/// Before what one remedy saves: of several the bounds are not those of all together.
+inline constexpr std::string_view kSavedAlone = "Time saved by that alone";
+
 struct Finding {
   Cause cause;
   /// Points of occupancy that it costs, at least 0; 0 in remarks.

@@ -191,7 +191,7 @@ std::string saving_text(const Saving& saving, const Advice*& grid_alone) {
 std::string bounded_remedy(const Finding& limit, const PredictedLaunch& launch) {
   if (!limit.time || !limit.time->is_known) return limit.remedy;  // what is not known, a simulation tells
   const double left = 1 - share_of_longest_block(launch);
-  return fmt::format("{} Time saved: {}", limit.remedy,
+  return fmt::format("{} {}: {}", limit.remedy, kSavedAlone,
                      limit.time->share > left
                          ? fmt::format("at most {:.0f} %, for the longest block takes the rest.", 100 * left)
                          : limit.time->sentence);
@@ -266,7 +266,7 @@ std::vector<std::string> remedies_of(std::span<const Finding> findings, const Pr
   if (launch.tasks.all_equal() && idle != findings.end() && idle->time && idle->time->share >= kLeastShare &&
       saves_more(idle->time->share))
     remedies.push_back({.saved = idle->time->share,
-                        .sentences = fmt::format("{} {} Time saved: {}", idle->sentence, idle->remedy,
+                        .sentences = fmt::format("{} {} {}: {}", idle->sentence, idle->remedy, kSavedAlone,
                                                  idle->time->sentence)});
   std::ranges::stable_sort(remedies, std::ranges::greater(), &Remedy::saved);
   return mapped(remedies, &Remedy::sentences);

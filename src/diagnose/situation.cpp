@@ -35,11 +35,15 @@ bool says_how_fast(const CaseRecord& record) {
          record.times.throughput && record.readings.counters.achieved_pct;
 }
 
-bool is_same_work(const CaseRecord& record, const CaseRecord& other) {
-  const CaseIdentity& one = record.identity;
-  const CaseIdentity& two = other.identity;
-  return one.experiment == two.experiment && one.kernel == two.kernel && one.work == two.work &&
+/// Of kernels of one name that differ in registers, work may differ in what its warps issue.
+bool is_same_kernel(const CaseRecord& record, const CaseRecord& other) {
+  return record.identity.experiment == other.identity.experiment &&
+         record.identity.kernel == other.identity.kernel &&
          record.provenance.gpu_uuid == other.provenance.gpu_uuid;
+}
+
+bool is_same_work(const CaseRecord& record, const CaseRecord& other) {
+  return is_same_kernel(record, other) && record.identity.work == other.identity.work;
 }
 
 bool is_same_launch(const CaseRecord& record, const CaseRecord& other) {
@@ -84,12 +88,17 @@ bool is_same_build(const CaseRecord& record, const CaseRecord& other) {
          record.compiled->usage == other.compiled->usage && is_same_amount(record, other);
 }
 
-bool is_leaner_launch(const CaseRecord& record, const CaseRecord& other,
-                      std::span<const CaseRecord> records) {
-  if (!says_how_fast(record) || !says_how_fast(other) || !record.theory || !other.theory) return false;
+/// Whether it needs less of what limits: registers, by a build or a variant of the same parameters, or dynamic shared memory.
+bool is_leaner(const CaseRecord& record, const CaseRecord& other, std::span<const CaseRecord> records) {
+  if (!says_how_fast(record) || !says_how_fast(other) || !record.theory || !other.theory ||
+      other.theory->theoretical_pct <= record.theory->theoretical_pct)
+    return false;
+  if (other.compiled->usage.registers_per_thread < record.compiled->usage.registers_per_thread)
+    return is_another_build(record, other, records) ||
+           (is_same_kernel(record, other) && record.launch == other.launch && is_same_amount(record, other) &&
+            split_build(record.identity.parameters).second == split_build(other.identity.parameters).second);
   return other.launch->dynamic_shared_bytes < record.launch->dynamic_shared_bytes &&
-         other.launch->carveout_pct == record.launch->carveout_pct &&
-         other.theory->theoretical_pct > record.theory->theoretical_pct && is_same_build(record, other) &&
+         other.launch->carveout_pct == record.launch->carveout_pct && is_same_build(record, other) &&
          label_variant(record, records) && label_variant(other, records);
 }
 
@@ -277,22 +286,21 @@ LaunchFacts facts_of(const CaseRecord& record, const Limits* limits) {
 }
 
 OtherBuilds other_builds_of(const CaseRecord& record, std::span<const CaseRecord> records) {
-  return {
-      .faster = fastest_of(records, record,
-                           [&](const CaseRecord& other) {
-                             return is_another_build(record, other, records) &&
-                                    *other.times.time_us <= kFaster * *record.times.time_us;
-                           }),
-      .roomier = fastest_of(records, record,
-                            [&](const CaseRecord& other) {
-                              return is_another_build(record, other, records) &&
-                                     other.compiled->usage.registers_per_thread >
-                                         record.compiled->usage.registers_per_thread;
-                            }),
-      .leaner = fastest_of(records, record,
-                           [&](const CaseRecord& other) { return is_leaner_launch(record, other, records); }),
-      .carveout = fastest_of(records, record,
-                             [&](const CaseRecord& other) { return is_smaller_carveout(record, other); })};
+  return {.faster = fastest_of(records, record,
+                               [&](const CaseRecord& other) {
+                                 return is_another_build(record, other, records) &&
+                                        *other.times.time_us <= kFaster * *record.times.time_us;
+                               }),
+          .roomier = fastest_of(records, record,
+                                [&](const CaseRecord& other) {
+                                  return is_another_build(record, other, records) &&
+                                         other.compiled->usage.registers_per_thread >
+                                             record.compiled->usage.registers_per_thread;
+                                }),
+          .leaner = fastest_of(records, record,
+                               [&](const CaseRecord& other) { return is_leaner(record, other, records); }),
+          .carveout = fastest_of(
+              records, record, [&](const CaseRecord& other) { return is_smaller_carveout(record, other); })};
 }
 
 }  // namespace occbench

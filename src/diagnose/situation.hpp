@@ -29,9 +29,10 @@ struct OtherBuild {
 
 /// Of a record's kernel, among the rows of its files.
 struct OtherBuilds {
-  std::optional<OtherBuild> faster{};    ///< the fastest build, where it takes at most 0.95 of the time
-  std::optional<OtherBuild> roomier{};   ///< of those with more registers the fastest, however fast
-  std::optional<OtherBuild> leaner{};    ///< of those with less shared memory and more theory likewise
+  std::optional<OtherBuild> faster{};   ///< the fastest build, where it takes at most 0.95 of the time
+  std::optional<OtherBuild> roomier{};  ///< of those with more registers the fastest, however fast
+  std::optional<OtherBuild>
+      leaner{};  ///< of those with fewer registers or less shared memory, and more theory, likewise
   std::optional<OtherBuild> carveout{};  ///< of those with a smaller carveout likewise
 };
 
@@ -40,6 +41,7 @@ struct EqualTail {
   double points = 0;
   double least = 0;
   double most = 0;
+  bool is_generic = false;  ///< by a profile with which nobody tested that nine of ten do
 };
 
 /// All that a diagnosis sees of a launch: not which experiment, case, variant or parameters it is. Of its kernel it
@@ -80,7 +82,8 @@ LaunchFacts facts_of(const CaseRecord& record, const Limits* limits);
 
 /// Other builds of a record's kernel among `records`. Builds are known to be of one kernel by equal experiment, kernel, work,
 /// launch and useful work per launch, and by registers and spilled bytes that differ. Parameters are equal, or only label the
-/// variants: with others each takes as long. Launches that differ in shared memory or carveout are of one build.
+/// variants: with others each takes as long. Launches that differ in shared memory or carveout are of one build. A variant of
+/// the same parameters, which may issue other instructions, only bounds what fewer registers save.
 OtherBuilds other_builds_of(const CaseRecord& record, std::span<const CaseRecord> records);
 
 /// Where the points between theory and counter are, by resident blocks. They add up to theoretical - achieved.
@@ -208,8 +211,11 @@ struct Claim {
 double time_with_more_blocks(const Claim& claim, const Situation& situation);
 /// Likewise where it keeps the warps of resident blocks.
 double time_with_more_warps(const Claim& claim, const Situation& situation);
-/// What another build of the kernel was measured to save, or that it does not. @param called  how the build is named
-TimeSaved measured_with(const OtherBuild& build, std::string_view called, const Situation& situation);
+/// What another build or launch of the kernel was measured to save, or that it does not, called by what it has other than this one.
+TimeSaved measured_with(const OtherBuild& build, const Situation& situation);
+
+/// "1.2 points", "46 points"
+std::string points_text(double points);
 
 /// "At most 0.12 of 0.41 ms per launch, 12 of 41 ms in the run", or a percentage where no time is known.
 std::string most_text(double share, const Situation& situation);

@@ -63,7 +63,7 @@ std::vector<std::int64_t> values_of(Axis axis, const Limits& limits) {
     case Axis::block_threads:
       return steps(limits.min_threads_per_block, limits.max_threads_per_block, 1);
     case Axis::registers_per_thread:
-      return steps(1, limits.max_registers_per_thread, 1);
+      return steps(limits.min_registers_per_thread, limits.max_registers_per_thread, 1);
     case Axis::shared_bytes_per_block: {
       std::vector<std::int64_t> values;
       for (const std::int64_t filled : shared_allocations(limits)) {

@@ -274,8 +274,8 @@ const Gpu* find_gpu_by_driver_name(std::string_view driver_name) {
   return found == kGpus.end() ? nullptr : &*found;
 }
 
-std::optional<double> highest_clock_mhz(std::string_view driver_name) {
-  const Gpu* const gpu = find_gpu_by_driver_name(driver_name);
+std::optional<double> highest_clock_mhz(std::string_view name) {
+  const Gpu* const gpu = find_gpu(name);
   return gpu == nullptr ? std::nullopt : std::optional<double>(gpu->clock_mhz);
 }
 

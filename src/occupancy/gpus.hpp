@@ -51,6 +51,6 @@ std::string which_of(std::string_view name, std::span<const Gpu* const> gpus);
 const Gpu* find_gpu_by_driver_name(std::string_view driver_name);
 
 /// The highest clock of the GPU that the driver calls so, MHz; empty where the table lacks it.
-std::optional<double> highest_clock_mhz(std::string_view driver_name);
+std::optional<double> highest_clock_mhz(std::string_view name);
 
 }  // namespace occbench

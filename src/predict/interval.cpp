@@ -231,8 +231,12 @@ std::string to_string(const Interval& interval) {
                      std::ceil(10 * interval.high) / 10);
 }
 
+std::string named(const Interval& interval, ProfileQuality quality) {
+  return fmt::format("{}: {}", quality == ProfileQuality::generic ? "range" : "90 %", to_string(interval));
+}
+
 std::string interval_text(const Interval& interval, WorkKind kind, ProfileQuality quality) {
-  std::string text = fmt::format("90 %: {}", to_string(interval));
+  std::string text = named(interval, quality);
   if (interval.width() < kWideIntervalPoints && quality == ProfileQuality::generic)
     return text + "; no such GPU was measured: calibrate one";
   if (interval.width() >= kWideIntervalPoints) text += fmt::format("; {}", why_wide(kind, quality));

@@ -127,6 +127,9 @@ inline constexpr double kWideIntervalPoints = 5;
 /// Why an interval is wide, and what makes it narrower: "no such GPU was measured: calibrate one".
 std::string_view why_wide(WorkKind kind, ProfileQuality quality);
 
+/// "90 %: 62 to 92", of a generic profile, which nobody tested so, "range: 62 to 92".
+std::string named(const Interval& interval, ProfileQuality quality);
+
 /// "90 %: 62 to 92; a partial wave ...": with the reason where the interval is wide or the profile generic.
 std::string interval_text(const Interval& interval, WorkKind kind, ProfileQuality quality);
 

@@ -62,7 +62,10 @@ ProfileQuality quality_of(const DeviceProfile& profile, const GpuIdentity& gpu) 
   const bool same_model = !profile.gpu.empty() && profile.gpu == gpu.name && same_bus &&
                           profile.compute_capability == gpu.compute_capability &&
                           profile.sm_count() == gpu.sm_count;
-  if (!same_model) return ProfileQuality::generic;
+  // Nothing of a profile of typical values alone was measured.
+  const bool is_typical =
+      profile.model == DeviceModel::uniform(Topology::even(profile.sm_count()), typical_parameters());
+  if (!same_model || is_typical) return ProfileQuality::generic;
   return !profile.gpu_uuid.empty() && profile.gpu_uuid == gpu.uuid ? ProfileQuality::calibrated_device
                                                                    : ProfileQuality::calibrated_model;
 }

@@ -69,7 +69,7 @@ struct ChosenProfile {
 };
 
 /// How well a profile describes a GPU: never another GPU's as its own. A profile describes a model if name,
-/// memory bus (where both say), compute capability and number of SMs are the same.
+/// memory bus (where both say), compute capability and number of SMs are the same, and a value is not the typical one.
 ProfileQuality quality_of(const DeviceProfile& profile, const GpuIdentity& gpu);
 
 /// A profile that somebody chose, for a GPU: resized to it.

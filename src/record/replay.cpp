@@ -115,7 +115,8 @@ std::string prediction_text(const CaseRecord& record) {
   if (!record.prediction) return "";
   const Prediction& prediction = *record.prediction;
   const bool reconstructed = is_reconstructed_work(record.identity.work_source);
-  std::string interval = fmt::format("90 %: {}", to_string(prediction.interval));
+  const ProfileQuality quality = prediction.profile_quality.value_or(ProfileQuality::generic);
+  std::string interval = named(prediction.interval, quality);
   const auto& capability = record.provenance.compute_capability;
   if (record.identity.work && capability && find_limits(*capability)) {
     const LaunchOnDevice on = launch_on_device(record);
@@ -124,8 +125,7 @@ std::string prediction_text(const CaseRecord& record) {
     const WorkOrigin origin =
         is_inferred_work(record.identity.work_source) ? WorkOrigin::inferred : WorkOrigin::given;
     interval = interval_text(prediction.interval,
-                             kind_of(on.launch, on.usage, occupancy, on.sm_count, tasks, origin),
-                             prediction.profile_quality.value_or(ProfileQuality::generic));
+                             kind_of(on.launch, on.usage, occupancy, on.sm_count, tasks, origin), quality);
   }
   return fmt::format("{} {:.1f} % ({})", reconstructed ? "reconstructed" : "predicted",
                      prediction.predicted_pct, interval);

@@ -425,6 +425,19 @@ TEST(Cubin, IsRefusedWhereItIsNoneOrIsCutOff) {
   }
 }
 
+TEST(DeviceCode, OfCodeThatSpillsNoAnswerNamesFewerRegisters) {
+  DeviceKernel kernel = find("plain(float*)", "sm_90");
+  kernel.usage.registers_per_thread = 40;
+  const auto report = [&] {
+    return answer_binary({&kernel, 1}, {.block_threads = 512}, AnswerFormat::table);
+  };
+  EXPECT_THAT(report(), HasSubstr("32 registers per thread instead of 40: 100 %"));
+  kernel.local = LocalAccesses{.loads = 21, .stores = 25, .bytes = 184};
+  EXPECT_THAT(report(),
+              testing::AllOf(HasSubstr("what to do\n  Fewer registers are left out: the code spills already"),
+                             testing::Not(HasSubstr("32 registers per thread"))));
+}
+
 TEST(DeviceCode, OfOneKernelAndABlockSizeSaysAllThatCalcDoes) {
   const std::vector<DeviceKernel> kernels = recorded();
   BinaryQuestion question;

@@ -308,7 +308,8 @@ TEST(Calc, SaysWhatToDo) {
   const std::string cliff = advice("--block-size 512 --registers 33 --dynamic-smem 12K");
   EXPECT_THAT(cliff, HasSubstr("32 registers per thread instead of 33: 100 %, 4 blocks per SM; cap them with "
                                "__launch_bounds__(512, 4), __maxnreg__(32) or"));
-  EXPECT_THAT(cliff, HasSubstr("Time: 100 % takes at most 25 % less, if warps wait for latency"));
+  EXPECT_THAT(cliff,
+              HasSubstr("Time: 100 % takes at most 25 % less by that alone, if warps wait for latency"));
   EXPECT_THAT(
       advice("--block-size 256 --registers 64 --static-smem 48K --dynamic-smem 8K"),
       AllOf(HasSubstr("No single change raises 50 %"), HasSubstr("Time: 62.5 % takes at most 20 % less")));
@@ -340,7 +341,7 @@ TEST(Calc, BoundsWhatWholeWavesSaveAsExplainDoes) {
       said("--gpu h100-sxm5-80gb --block-size 256 --grid 1077"),
       HasSubstr("  Theory cannot rise: 100 %.\n"
                 "  Grid: 2 rounds of blocks, the last with 21 of 1,056. 1,056 or 2,112 blocks take at "
-                "most 49 % less time for the same work, if blocks are equal.\n"));
+                "most 49 % less time for the same work by that alone, if blocks are equal.\n"));
   EXPECT_THAT(said("--gpu h200 --block-size 512 --grid 200"),
               HasSubstr("Grid: 328 of 528 places stay empty. 528 blocks take at most 62 % less time"));
   // Three waves of clusters took four rounds on an H200: results/nvidia-h200/programs/clusters.txt.

@@ -223,9 +223,10 @@ TEST(ExplainNumbers, UnevenBlocksAreBoundedByTheTimeInWhichOtherSmsHaveNone) {
   EXPECT_THAT(printed(timed + " --clock-mhz 1000"), HasSubstr("At 1000 MHz SMs had blocks for 68 % of"));
   EXPECT_THAT(refusal(launch + " --clock-mhz 1000"), HasSubstr("--clock-mhz requires --time-us"));
   for (const std::string& known : {std::string(), cycles, std::string(" --time-us 1825.504")})
-    EXPECT_THAT(printed(launch + known),
-                testing::AllOf(HasSubstr("Time saved: Not known: read occupancy over elapsed cycles"),
-                               testing::Not(HasSubstr("MHz"))));
+    EXPECT_THAT(
+        printed(launch + known),
+        testing::AllOf(HasSubstr("Time saved by that alone: Not known: read occupancy over elapsed cycles"),
+                       testing::Not(HasSubstr("MHz"))));
 }
 
 TEST(ExplainNumbers, ShortBlocksAreCalledUnevenWhereTheTimeIsFarLongerThanTheMeanSmIsActive) {
@@ -358,6 +359,13 @@ TEST(ExplainNumbers, TheLastWaveCostsTheCounterLessThanElapsedCycles) {
   }
 }
 
+TEST(ExplainNumbers, WithoutAReadingSayThatTheLossIsPredictedOfTheGridAlone) {
+  EXPECT_THAT(printed("explain --gpu h200 --block-size 384 --registers 40 --grid 600"),
+              HasSubstr("Lost below theory, predicted of the grid alone: 75 to 68."));
+  EXPECT_THAT(printed("explain --gpu l40s --block-size 256 --registers 40 --grid 1000"),
+              testing::ContainsRegex("elapsed cycles and [0-9]+ to [0-9]+ .range. of the counter"));
+}
+
 TEST(ExplainNumbers, ALastWaveOfAGivenTimeCostsWhatPredictSays) {
   for (const char* time_us : {"100", "1000"}) {
     const std::string launch = fmt::format(
@@ -464,8 +472,9 @@ TEST_F(Explain, SaysWhichSavingsOfACaseAreNotToBeAdded) {
   const Outcome outcome =
       run_command({"explain", OCCBENCH_SOURCE_DIR "/results/nvidia-h100-80gb-hbm3/programs/training.csv",
                    "--filter", "bn_bw_1C11_kernel_new<.*<<<64, 512>>>", "--top", "1"});
-  EXPECT_THAT(outcome.out, testing::AllOf(HasSubstr("Time saved: At most 0.2"),
-                                          HasSubstr("Time saved, not to be added: At most 0.1")));
+  EXPECT_THAT(outcome.out,
+              testing::AllOf(HasSubstr("Time saved by that alone: At most 0.2"),
+                             HasSubstr("Time saved by that alone, not to be added: At most 0.1")));
 }
 
 /// A recorded row and its numbers give the same words; the clock is told in Hz by ncu, in MHz by a column.
@@ -485,6 +494,16 @@ TEST(ExplainNumbers, CountersBesideOccupancyCountAsThoseOfARow) {
     EXPECT_THAT(printed(launch + " --counter " + elapsed),
                 HasSubstr("over elapsed cycles occupancy is 60 %"));
   EXPECT_THAT(refusal(launch + " --counter achieved_pct=60"), HasSubstr("beside --achieved"));
+  // A column that is the sum of two counters takes each of them by itself, too.
+  const std::string stalled = " --format json --counter smsp__warps_issue_stalled_";
+  const auto stalls =
+      nlohmann::json::parse(printed(launch + stalled +
+                                    "long_scoreboard.avg.per_cycle_active=3,smsp__warps_issue_stalled_"
+                                    "lg_throttle.avg.per_cycle_active=0.5"));
+  EXPECT_EQ(stalls.at("memory_stall_warps"), 3.5);
+  EXPECT_THAT(refusal(launch + " --counter smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active"
+                               ".ratio=3"),
+              HasSubstr("issue_active_pct / 100"));
 }
 
 TEST(ExplainNumbers, AsJsonHaveTheColumnsThatAreKnownAndFindings) {

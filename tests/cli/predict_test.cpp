@@ -372,6 +372,10 @@ TEST(Predict, SaysWhatPointsAboveZeroAre) {
       "predict --gpu h200 --block-size 256 --registers 20 --grid 1100 --work equal:20000";
   EXPECT_THAT(printed(launch + ":bytes=20000"), HasSubstr("points above 0 are a gain"));
   EXPECT_THAT(printed(launch), Not(HasSubstr("a gain")));
+  // Of 0.4 points as well.
+  EXPECT_THAT(printed("predict --gpu l40s --block-size 320 --registers 42 --grid 1700 --work "
+                      "lognormal:200000:0.75:seed=7"),
+              HasSubstr("points above 0 are a gain"));
 }
 
 TEST(Predict, SaysWhatARemedyOfTheLimitSavesAndWhatToDoAboutTheLargestLoss) {
@@ -396,7 +400,8 @@ TEST(Predict, SaysWhatARemedyOfTheLimitSavesAndWhatToDoAboutTheLargestLoss) {
       "predict --gpu rtx-4090 --block-size 768 --registers 64 --dynamic-smem 32K --grid 1280 --work ";
   EXPECT_THAT(printed(pair + "equal:200000"),
               AllOf(HasSubstr("Two changes reach more: 640 threads"), HasSubstr("40 % with both changes")));
-  EXPECT_THAT(printed(pair + "uniform:200000:0.5:1.5:seed=1"), HasSubstr("Time saved: At most 40 % of it"));
+  EXPECT_THAT(printed(pair + "uniform:200000:0.5:1.5:seed=1"),
+              HasSubstr("Time saved by that alone: At most 40 % of it"));
   // Issue slots of which a few are used keep no more warps from helping: 2,112 blocks are four rounds of 528, and of 660 as well.
   EXPECT_THAT(printed("predict --gpu h100-sxm5-80gb --block-size 256 --grid 2112 --registers 64 --work "
                       "equal:80000:issue=200"),
@@ -694,6 +699,28 @@ TEST(PredictWork, InMicrosecondsSaysTheClockThatItWasTakenAt) {
   const Outcome outcome =
       run_command("predict --gpu rtx-4090 --block-size 256 --registers 48 --grid 1000 --work equal:50us");
   EXPECT_THAT(outcome.out, HasSubstr("equal:50us is equal:126000 at 2520 MHz."));
+}
+
+TEST(PredictWork, InferredFromATimeSaysTheClockThatItWasTakenAt) {
+  const std::string launch = "predict --gpu h200 --block-size 384 --registers 40 --grid 600 --time-us 300";
+  EXPECT_THAT(printed(launch), HasSubstr("\n--time-us is read at 1980 MHz.\n"));
+  EXPECT_THAT(printed(launch + " --clock-mhz 1500"), HasSubstr("\n--time-us is read at 1500 MHz.\n"));
+}
+
+TEST_F(PredictFromFile, ALineABlockSaysHowManyThereAre) {
+  const std::string launch = "predict --gpu h200 --block-size 256 --registers 32 --durations ";
+  const Outcome said = run_command(launch + file("50.5\n3\n70\n"));
+  EXPECT_EQ(said.out, run_command(launch + file("50.5\n3\n70\n") + " --grid 3").out);
+  EXPECT_THAT(said.out, HasSubstr("--durations is read as cycles"));
+  EXPECT_THAT(run_command(launch + file("20000\n30000\n")).out, Not(HasSubstr("is read as cycles")));
+  EXPECT_THAT(refusal(launch + file("20000\n")), HasSubstr("--grid: give the blocks in the grid"));
+}
+
+TEST(Predict, OfAGpuThatNobodyRecordedNamesItAndARangeInsteadOf90Percent) {
+  const std::string said = printed(
+      "predict --gpu jetson-agx-orin-64gb --block-size 320 --registers 42 --grid 1700 --work equal:20000");
+  EXPECT_THAT(said, AllOf(HasSubstr("% (range: "), Not(HasSubstr("90 %: ")), HasSubstr("73 % of 26"),
+                          HasSubstr("\njetson-agx-orin-64gb, 16 SMs; profile generic")));
 }
 
 TEST(PredictHelp, ShowsEachFormOfWorkAsItIsRead) {

@@ -317,8 +317,10 @@ TEST(ByNumbers, ContentionSaysWhereResidentBlocksShowTheLoss) {
     return the(diagnose(facts), Cause::memory_contention).sentence;
   };
   EXPECT_EQ(said({}), "40 points: warps contend for memory, and may so end at different times.");
-  EXPECT_THAT(said(4.96), HasSubstr(": 38 points are places without a block, 2 warps that have exited"));
-  EXPECT_THAT(said(7.97), HasSubstr(": 0 points are places without a block, 40 warps that have exited"));
+  EXPECT_THAT(said(4.96), HasSubstr(": places without a block are 38 of 40 points below theory, warps that "
+                                    "have exited or not begun 2."));
+  EXPECT_THAT(said(7.97), HasSubstr(": places without a block are 0 of 40 points below theory, warps that "
+                                    "have exited or not begun 40."));
 }
 
 TEST(ByNumbers, WarpsThatWaitForAnIssueSlotAreNotToldThatMoreOfThemSaveTime) {

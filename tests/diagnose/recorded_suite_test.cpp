@@ -188,6 +188,17 @@ TEST(RecordedSuite, NoFindingContradictsTheCounter) {
   EXPECT_GT(with_parts, 100);
 }
 
+TEST(RecordedSuite, MoreExitedWarpsThanContentionLeavesAreUneven) {
+  bool found = false;
+  for (const Told& each : told("nvidia-h100-80gb-hbm3/programs/sample")) {
+    if (full_name(each.record.identity) != "trace/mandelbrot<<<2x1024, 512>>>") continue;
+    found = true;
+    EXPECT_EQ(each.first(), "uneven_warps");
+    EXPECT_EQ(each.findings.front().confidence, Confidence::measured);
+  }
+  EXPECT_TRUE(found);
+}
+
 TEST(RecordedSuite, BlocksThatAreSaidToCostNoTimeCostNoneWhereTheyAreRecorded) {
   // Of one launch the experiment data_race has grids of a block to a wave, whose blocks write to one address.
   constexpr double kNoTime = 1.25;
@@ -274,8 +285,8 @@ TEST(RecordedSuite, ASpilledRowNamesTheBuildOfItsKernelThatIsFaster) {
       const auto findings = diagnose(facts);
       const auto spilled = std::ranges::find(findings, Cause::spills, &Finding::cause);
       ASSERT_NE(spilled, findings.end());
-      EXPECT_THAT(spilled->time->sentence,
-                  testing::EndsWith("were measured with " + facts.others.faster->build + "."));
+      EXPECT_THAT(spilled->time->sentence, testing::EndsWith("were measured with 128 registers (" +
+                                                             facts.others.faster->build + ")."));
       EXPECT_EQ(facts.others.faster->registers_per_thread, 128);
     }
     EXPECT_EQ(labelled_twice, 2);
@@ -396,6 +407,34 @@ TEST(RecordedSuite, ALimitOfSharedMemorySavesWhatTheSameCaseWithLessOfItDid) {
       saved("walks_together_4").sentence,
       "None found: 0.277 instead of 0.272 ms per launch were measured with 0 B of dynamic shared memory.");
   EXPECT_NEAR(saved("walks_together_1").share, 1 - 348.128 / 448.416, 1e-6);
+}
+
+/// Variants of one case that differ in registers: of eight more occupancy was slower.
+TEST(RecordedSuite, ALimitOfRegistersSavesWhatTheSameCaseWithFewerOfThemDid) {
+  for (const std::string& suite : kSuites) {
+    const auto records = read_case_records(OCCBENCH_SOURCE_DIR "/results/" + suite + ".csv");
+    int limited = 0;
+    int measured = 0;
+    for (const CaseRecord& record : records) {
+      if (record.identity.experiment != "register_cliff" || !record.readings.counters.achieved_pct) continue;
+      LaunchFacts facts = facts_of(record);
+      facts.others = other_builds_of(record, records);
+      EXPECT_FALSE(facts.others.faster) << full_name(record.identity);
+      const auto findings = diagnose(facts);
+      const auto limit = std::ranges::find(findings, Cause::register_limit, &Finding::cause);
+      if (limit == findings.end() || record.theory->waves.value_or(0) <= 1) continue;
+      ++limited;
+      if (!facts.others.leaner) continue;
+      ++measured;
+      EXPECT_THAT(limit->time->sentence, testing::HasSubstr(" were measured with "));
+      if (record.identity.variant == "throughput_41" && record.launch->block_threads == 512) {
+        EXPECT_EQ(limit->time->share, 0) << suite;
+        EXPECT_THAT(limit->time->sentence, testing::EndsWith("with 33 registers (throughput_33)."));
+      }
+    }
+    EXPECT_GT(limited, 50) << suite;
+    EXPECT_EQ(measured, limited) << suite;
+  }
 }
 
 TEST(RecordedSuite, UnusedSharedMemorySavesWhatTheSameCaseWithASmallerCarveoutDid) {

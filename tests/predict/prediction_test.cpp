@@ -333,6 +333,7 @@ TEST(Interval, IsPrintedInWholePercentsWhereItIsWideAndThenNoNarrowerThanItIs) {
   EXPECT_EQ(to_string(Interval{74.84, 75.16}), "74.8 to 75.2");
   EXPECT_EQ(interval_text({74.84, 75.16}, WorkKind::even_waves, ProfileQuality::calibrated_device),
             "90 %: 74.8 to 75.2");
+  EXPECT_EQ(named({74.84, 75.16}, ProfileQuality::generic), "range: 74.8 to 75.2");
 }
 
 TEST(Advice, ReadsNoSurerThanWhatItIsWorkedOutFrom) {

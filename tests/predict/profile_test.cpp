@@ -218,6 +218,13 @@ TEST_F(ProfileChoice, ModelsOfOneNameAreToldApartByTheMemoryBusAndTheNumberOfSms
   EXPECT_EQ(chosen(profile, part).profile.sm_count(), 60);
 }
 
+TEST_F(ProfileChoice, AProfileOfTypicalValuesAloneIsGenericWhateverGpuItNames) {
+  const std::string text = "name = mine\ngpu = NVIDIA H200\ncompute_capability = 9.0\nsm_count = 132\n";
+  EXPECT_EQ(quality_of(parse_profile(text, "mine"), kH200), ProfileQuality::generic);
+  EXPECT_EQ(quality_of(parse_profile(text + "block_launch_cycles = 7\n", "mine"), kH200),
+            ProfileQuality::calibrated_model);
+}
+
 TEST_F(ProfileChoice, AGpuThatNobodyKnowsGetsTypicalParameters) {
   const ChosenProfile unknown = choose_profile({"NVIDIA Something", "", 0, {8, 6}, 30}, folder_);
   EXPECT_EQ(unknown.profile, generic_profile(any_gpu({8, 6}, 30)));
