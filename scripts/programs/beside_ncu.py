@@ -14,7 +14,7 @@ from pathlib import Path
 
 from record import ACHIEVED, NCU, Done, ncu_launches, traced_launches, write_table
 
-LAUNCHES_OF_NCU = 800
+LAUNCHES_OF_NCU = 300
 STABLE_POINTS, LONG_US = 0.3, 5.0
 KEPT = ("commit", "gpu", "driver", "recorded_at", "case", "time_us", "total_time_us", "counters_status", "achieved_pct")
 

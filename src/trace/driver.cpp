@@ -337,9 +337,10 @@ class LoadedDriver : public Driver {
 
   bool may_launch_kernels(const LaunchCall& call) override {
     CUmodule module = nullptr;
+    CUdeviceptr variable = 0;
     return functions_.func_get_module != nullptr &&
            functions_.func_get_module(&module, function_of(call)) == CUDA_SUCCESS &&
-           functions_.module_get_global(nullptr, nullptr, module, kOfDeviceRuntime) == CUDA_SUCCESS;
+           functions_.module_get_global(&variable, nullptr, module, kOfDeviceRuntime) == CUDA_SUCCESS;
   }
 
   std::vector<GraphNode> nodes_of(void* graph) override {
