@@ -117,10 +117,10 @@ void keep_named(std::vector<Placed>& kernels, const std::string& text) {
   });
 }
 
-/// "sm_90a", or of "90", "9.0" and "sm_90" the code of that number with or without a letter.
+/// "sm_90a" or "sm_90", or of "90" and "9.0" the code of that number with or without a letter.
 bool is_of_architecture(const DeviceKernel& kernel, const std::string& wanted) {
-  return kernel.architecture == wanted || (!std::isalpha(static_cast<unsigned char>(wanted.back())) &&
-                                           kernel.compute_capability == parse_compute_capability(wanted));
+  return wanted.starts_with("sm_") ? kernel.architecture == wanted
+                                   : kernel.compute_capability == parse_compute_capability(wanted);
 }
 
 /// "compute_90" of PTX for each architecture, "sm_90", that is asked for.
@@ -191,18 +191,26 @@ void add_cubin(const Cubin& cubin, DeviceKernel& kernel) {
   const auto found = cubin.kernels.find(kernel.symbol);
   if (found == cubin.kernels.end()) return;
   kernel.usage.barriers = found->second.barriers;
+  kernel.calls_unlinked = found->second.calls_unlinked;
+  if (!cubin.linked) kernel.stack_bytes = kernel.usage.local_bytes_per_thread = found->second.frame_bytes;
+  if (kernel.calls_unlinked) kernel.stack_bytes = kernel.usage.local_bytes_per_thread = std::nullopt;
   static_cast<LaunchBounds&>(kernel) = found->second;
 }
 
 /// cuobjdump takes a function out of a cubin in the time in which it shows about 20 of a whole one.
 constexpr std::size_t kFunctionsInTheTimeOfOne = 20;
 
+/// Or may use it, where that is known to the linker alone.
+bool uses_local_memory(const DeviceKernel& kernel) {
+  return kernel.usage.local_bytes_per_thread != 0;
+}
+
 /// The symbols of the kernels that use local memory, with commas between, and how many they are.
 std::pair<std::string, std::size_t> local_users(std::span<const Placed> kernels) {
   std::string symbols;
   std::size_t count = 0;
   for (const auto& [number, kernel] : kernels) {
-    if (kernel.usage.local_bytes_per_thread == 0) continue;
+    if (!uses_local_memory(kernel)) continue;
     symbols += (count > 0 ? "," : "") + kernel.symbol;
     ++count;
   }
@@ -210,13 +218,11 @@ std::pair<std::string, std::size_t> local_users(std::span<const Placed> kernels)
 }
 
 /// Counts the local accesses of those of a cubin's kernels that have local memory.
-void add_local_accesses(const Cuobjdump& cuobjdump, const fs::path& file, const Cubin& cubin,
+void add_local_accesses(const Cuobjdump& cuobjdump, const fs::path& file, std::size_t functions,
                         std::span<Placed> kernels) {
   const auto [symbols, count] = local_users(kernels);
-  if (count == 0) return;
   std::vector<std::string> options = {"-sass"};
-  if (kFunctionsInTheTimeOfOne * count < cubin.kernels.size())
-    options.insert(options.end(), {"-fun", symbols});
+  if (kFunctionsInTheTimeOfOne * count < functions) options.insert(options.end(), {"-fun", symbols});
   CodeListing listing;
   cuobjdump.run(options, file, [&](std::string_view line) { listing.read(line); });
   for (auto& [number, kernel] : kernels) {
@@ -242,61 +248,54 @@ class CubinReading {
       cubins.push_back(kernels.subspan(begin, end - begin));
       begin = end;
     }
-    limit_instructions(cubins, most_disassembled);
+    bool has_disassembler = true;
     {
       Waiting waiting("reading machine code:", cubins.size());
       for (std::size_t begin = 0; begin < cubins.size(); begin += kCubinsAtOnce)
-        read_some(std::span(cubins).subspan(begin, std::min(kCubinsAtOnce, cubins.size() - begin)), waiting);
+        read_some(std::span(cubins).subspan(begin, std::min(kCubinsAtOnce, cubins.size() - begin)),
+                  most_disassembled, waiting);
+      if (disassembled_.size() <= most_disassembled) has_disassembler = count_instructions();
     }
-    if (has_disassembler_) return;
-    leave_out_instructions(cubins);
-    fmt::print(remarks_,
-               "local loads and stores of {} are not counted: cuobjdump finds no nvdisasm; it comes "
-               "with the CUDA "
-               "toolkit (package cuda-nvdisasm-*), and `pip install nvidia-cuda-nvdisasm` has it too\n",
-               counted(static_cast<std::int64_t>(local_users(kernels).second), "kernel"));
+    if (has_disassembler && disassembled_.size() <= most_disassembled) return;
+    for (Placed& placed : kernels) {
+      if (uses_local_memory(placed.kernel)) placed.kernel.local.reset();
+    }
+    const std::size_t users = local_users(kernels).second;
+    if (has_disassembler) {
+      fmt::print(remarks_,
+                 "local loads and stores of {} kernels are not counted: they stand in {} cubins, of which at "
+                 "most {} are disassembled; ask for fewer by --kernel RE, --arch or --cc\n",
+                 users, disassembled_.size(), most_disassembled);
+    } else {
+      fmt::print(remarks_,
+                 "local loads and stores of {} are not counted: cuobjdump finds no nvdisasm; it comes "
+                 "with the CUDA "
+                 "toolkit (package cuda-nvdisasm-*), and `pip install nvidia-cuda-nvdisasm` has it too\n",
+                 counted(static_cast<std::int64_t>(users), "kernel"));
+    }
   }
 
  private:
-  /// Where too many cubins have kernels that use local memory.
-  void limit_instructions(std::span<const std::span<Placed>> cubins, std::size_t most) {
-    std::size_t kernels = 0;
-    std::size_t disassembled = 0;
-    for (const std::span<Placed> of_cubin : cubins) {
-      const std::size_t users = local_users(of_cubin).second;
-      kernels += users;
-      disassembled += users > 0 ? 1 : 0;
-    }
-    counts_instructions_ = disassembled <= most;
-    if (counts_instructions_) return;
-    leave_out_instructions(cubins);
-    fmt::print(remarks_,
-               "local loads and stores of {} kernels are not counted: they stand in {} cubins, of which at "
-               "most {} are disassembled; ask for fewer by --kernel RE, --arch or --cc\n",
-               kernels, disassembled, most);
-  }
+  /// A cubin that has kernels which use local memory.
+  struct Disassembled {
+    fs::path path;
+    std::size_t functions;
+    std::span<Placed> kernels;
+  };
 
-  /// Of all kernels that use local memory.
-  void leave_out_instructions(std::span<const std::span<Placed>> cubins) {
-    for (const std::span<Placed> of_cubin : cubins) {
-      for (Placed& placed : of_cubin) {
-        if (placed.kernel.usage.local_bytes_per_thread > 0) placed.kernel.local.reset();
-      }
-    }
-  }
-
-  void read_some(std::span<const std::span<Placed>> cubins, Waiting& waiting) {
-    const TemporaryFolder folder;
+  void read_some(std::span<const std::span<Placed>> cubins, std::size_t most_disassembled, Waiting& waiting) {
     std::string wanted;
     for (const std::span<Placed> kernels : cubins)
       wanted += (wanted.empty() ? "" : ",") + names_[kernels.front().cubin];
     cuobjdump_.run(
-        {"-xelf", wanted}, file_, [](std::string_view) {}, folder.path());
+        {"-xelf", wanted}, file_, [](std::string_view) {}, folder_.path());
     for (const std::span<Placed> kernels : cubins) {
-      const fs::path path = folder.path() / names_[kernels.front().cubin];
+      const fs::path path = folder_.path() / names_[kernels.front().cubin];
       const Cubin cubin = whole_cubin(path);
       for (Placed& placed : kernels) add_cubin(cubin, placed.kernel);
-      if (counts_instructions_ && has_disassembler_) count_instructions(path, cubin, kernels);
+      const bool uses_local = local_users(kernels).second > 0;
+      if (uses_local) disassembled_.push_back({path, cubin.kernels.size(), kernels});
+      if (!uses_local || disassembled_.size() > most_disassembled) fs::remove(path);
       waiting.step();
     }
   }
@@ -309,11 +308,14 @@ class CubinReading {
     }
   }
 
-  void count_instructions(const fs::path& path, const Cubin& cubin, std::span<Placed> kernels) {
+  /// False where there is no disassembler.
+  bool count_instructions() const {
     try {
-      add_local_accesses(cuobjdump_, path, cubin, kernels);
+      for (const auto& [path, functions, kernels] : disassembled_)
+        add_local_accesses(cuobjdump_, path, functions, kernels);
+      return true;
     } catch (const NoDisassembler&) {
-      has_disassembler_ = false;
+      return false;
     }
   }
 
@@ -321,8 +323,8 @@ class CubinReading {
   const fs::path& file_;
   const std::vector<std::string>& names_;
   std::ostream& remarks_;
-  bool counts_instructions_ = true;
-  bool has_disassembler_ = true;
+  const TemporaryFolder folder_;
+  std::vector<Disassembled> disassembled_;
 };
 
 /// The file under a name that cuobjdump takes: of quotes it asks for the second one, and a line end cuts its list.
@@ -369,6 +371,9 @@ std::vector<DeviceKernel> read_device_code(const fs::path& named, const CodeSele
   const ResourceListing listing = resources(cuobjdump, file);
   const std::vector<std::string> names = names_to_come.get();
   std::vector<Placed> kernels = all_kernels(listing, names, named);
+  if (kernels.empty() && !names.empty())
+    throw InputError("{} has machine code, but no kernels in it: ask a file that has, as the linked program",
+                     named.string());
   if (kernels.empty()) {
     throw InputError(
         "{} has no kernels in machine code; PTX, which the driver compiles, does not say what they will use: "
@@ -387,10 +392,13 @@ namespace {
 
 constexpr unsigned kMachineCuda = 190;  // EM_CUDA
 
-// As cuobjdump -elf names them: EIATTR_MAX_THREADS, EIATTR_REQNTID, EIATTR_KPARAM_INFO and _V2, EIATTR_NUM_BARRIERS; EIFMT_SVAL.
+// As cuobjdump -elf names them: EIATTR_MAX_THREADS, EIATTR_REQNTID, EIATTR_FRAME_SIZE, EIATTR_KPARAM_INFO and _V2,
+// EIATTR_CTA_PER_CLUSTER, EIATTR_NUM_BARRIERS; EIFMT_SVAL.
 constexpr unsigned kMaxThreads = 0x05;
 constexpr unsigned kRequiredThreads = 0x10;
+constexpr unsigned kFrameSize = 0x11;
 constexpr unsigned kParameter = 0x17;
+constexpr unsigned kClusterBlocks = 0x3d;
 constexpr unsigned kLargeParameter = 0x45;
 constexpr unsigned kNumBarriers = 0x4c;
 constexpr unsigned kFormatSized = 4;
@@ -412,6 +420,9 @@ class CubinReader {
     if (header.e_shstrndx >= sections.size()) refuse();
     const std::string_view names = part(sections[header.e_shstrndx]);
     for (const Elf64_Shdr& section : sections) read_section(name_in(names, section.sh_name), section, cubin);
+    if (cubin.linked) return cubin;
+    for (const Elf64_Shdr& section : sections)
+      read_unlinked(name_in(names, section.sh_name), section, sections, cubin);
     return cubin;
   }
 
@@ -450,44 +461,83 @@ class CubinReader {
     }
   }
 
-  CubinKernel read_attributes(std::string_view info) const {
-    CubinKernel kernel;
+  /// What the linker makes a whole program's of: each function's own frame, and which functions call others.
+  void read_unlinked(std::string_view name, const Elf64_Shdr& section,
+                     const std::vector<Elf64_Shdr>& sections, Cubin& cubin) const {
+    const auto kernel_at = [&](std::uint32_t symbol) {
+      return cubin.kernels.find(symbol_name(symbol, section, sections));
+    };
+    if (name == ".nv.info") {
+      for_each_attribute(part(section), [&](unsigned code, unsigned, std::string_view content) {
+        if (code != kFrameSize || content.size() != 8) return;
+        if (const auto kernel = kernel_at(word(content, 0)); kernel != cubin.kernels.end())
+          kernel->second.frame_bytes = word(content, 4);
+      });
+    } else if (name == ".nv.callgraph") {
+      // Pairs of caller and callee; 0 and a negative number between them say what kind of call follows.
+      const std::string_view pairs = part(section);
+      for (std::size_t at = 0; at + 8 <= pairs.size(); at += 8) {
+        if (word(pairs, at) == 0) continue;
+        if (const auto kernel = kernel_at(word(pairs, at)); kernel != cubin.kernels.end())
+          kernel->second.calls_unlinked = true;
+      }
+    }
+  }
+
+  /// Of a section that is linked to the table of symbols.
+  std::string_view symbol_name(std::uint32_t place, const Elf64_Shdr& of,
+                               const std::vector<Elf64_Shdr>& sections) const {
+    if (of.sh_link >= sections.size()) refuse();
+    const Elf64_Shdr& symbols = sections[of.sh_link];
+    if (symbols.sh_link >= sections.size()) refuse();
+    const auto symbol = at<Elf64_Sym>(symbols.sh_offset + place * sizeof(Elf64_Sym));
+    return name_in(part(sections[symbols.sh_link]), symbol.st_name);
+  }
+
+  static std::uint32_t word(std::string_view content, std::size_t place) {
+    std::uint32_t value = 0;
+    std::memcpy(&value, content.data() + place, sizeof value);
+    return value;
+  }
+
+  /// Calls with code, value and content, which only attributes of that format have.
+  void for_each_attribute(std::string_view info, const auto& each) const {
     while (info.size() >= 4) {
       const auto byte = [&](std::size_t place) { return static_cast<unsigned char>(info[place]); };
-      const unsigned format = byte(0);
-      const unsigned code = byte(1);
       const unsigned value = byte(2) | static_cast<unsigned>(byte(3)) << 8;
-      const std::size_t size = format == kFormatSized ? value : 0;
+      const std::size_t size = byte(0) == kFormatSized ? value : 0;
       if (info.size() - 4 < size) refuse();
-      const std::string_view content = info.substr(4, size);
-      if (code == kNumBarriers && format != kFormatSized) kernel.barriers = static_cast<int>(value & 0xff);
-      if (code == kMaxThreads) kernel.max_block_threads = product_of(content);
-      if (code == kRequiredThreads) kernel.required_block_threads = product_of(content);
-      if ((code == kParameter || code == kLargeParameter) && size == 12)
-        add_parameter(content, code, kernel.parameter_bytes);
+      each(byte(1), value, info.substr(4, size));
       info.remove_prefix(4 + size);
     }
+  }
+
+  CubinKernel read_attributes(std::string_view info) const {
+    CubinKernel kernel;
+    for_each_attribute(info, [&](unsigned code, unsigned value, std::string_view content) {
+      if (code == kNumBarriers && content.empty()) kernel.barriers = static_cast<int>(value & 0xff);
+      if (code == kMaxThreads) kernel.max_block_threads = product_of(content);
+      if (code == kRequiredThreads) kernel.required_block_threads = product_of(content);
+      if (code == kClusterBlocks) kernel.cluster_blocks = static_cast<int>(product_of(content));
+      if ((code == kParameter || code == kLargeParameter) && content.size() == 12)
+        add_parameter(content, code, kernel.parameter_bytes);
+    });
     return kernel;
   }
 
   /// Its index, its place, its offset, and its size, which has other bits below it.
   static void add_parameter(std::string_view content, unsigned code, std::vector<std::uint32_t>& bytes) {
-    std::uint16_t place = 0;
-    std::uint32_t size = 0;
-    std::memcpy(&place, content.data() + 4, sizeof place);
-    std::memcpy(&size, content.data() + 8, sizeof size);
+    const std::uint32_t place = word(content, 4) & 0xffff;
+    const std::uint32_t size = word(content, 8);
     bytes.resize(std::max<std::size_t>(bytes.size(), place + 1U));
     bytes[place] = code == kParameter ? size >> 18 : size;
   }
 
-  /// Of the three dimensions of a block.
+  /// Of the three dimensions of a block or cluster.
   static std::int64_t product_of(std::string_view dimensions) {
     std::int64_t product = 1;
-    for (std::size_t i = 0; i + 4 <= std::min<std::size_t>(dimensions.size(), 12); i += 4) {
-      std::uint32_t extent = 0;
-      std::memcpy(&extent, dimensions.data() + i, sizeof extent);
-      product *= std::min<std::uint32_t>(extent, 1024);
-    }
+    for (std::size_t i = 0; i + 4 <= std::min<std::size_t>(dimensions.size(), 12); i += 4)
+      product *= std::min<std::uint32_t>(word(dimensions, i), 1024);
     return product;
   }
 

@@ -15,6 +15,13 @@ void allow_non_portable_clusters(const void* function, bool allowed) {
         "cudaFuncSetAttribute(NonPortableClusterSizeAllowed)");
 }
 
+/// Such a kernel has its clusters without being asked, and theirs may be of another shape.
+bool is_compiled_for_clusters(const void* function) {
+  cudaFuncAttributes attributes{};
+  check(cudaFuncGetAttributes(&attributes, function), "cudaFuncGetAttributes");
+  return attributes.requiredClusterWidth > 0;
+}
+
 dim3 dim_of(const Shape& shape, std::int64_t total) {
   if (shape.empty()) return dim3(static_cast<unsigned>(total));
   return {static_cast<unsigned>(shape.x), static_cast<unsigned>(shape.y), static_cast<unsigned>(shape.z)};
@@ -40,7 +47,7 @@ void launch_kernel_with(Start start, const void* function, const Launch& launch,
     attributes[attribute_count].id = cudaLaunchAttributeCooperative;
     attributes[attribute_count++].val.cooperative = 1;
   }
-  if (launch.cluster_blocks > 1) {
+  if (launch.cluster_blocks > 1 && !is_compiled_for_clusters(function)) {
     attributes[attribute_count].id = cudaLaunchAttributeClusterDimension;
     attributes[attribute_count++].val.clusterDim = {static_cast<unsigned>(launch.cluster_blocks), 1, 1};
   }

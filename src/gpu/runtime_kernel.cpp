@@ -24,19 +24,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// NVRTC has no header of the host's. These two are enough for plain kernels.
+/// NVRTC has no header of the host's. These are enough for plain kernels; the types are those of the toolkit's <cuda/std/cstdint>.
 const std::vector<std::pair<std::string, std::string>> kHeaders = {
     {"cstdint",
      "#pragma once\n"
-     "typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long int64_t;\n"
+     "typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long long int64_t;\n"
      "typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned int uint32_t;\n"
-     "typedef unsigned long uint64_t; typedef long intptr_t; typedef unsigned long uintptr_t;\n"
+     "typedef unsigned long long uint64_t; typedef int64_t intptr_t; typedef uint64_t uintptr_t;\n"
      "namespace std {\n"
      "using ::int8_t; using ::int16_t; using ::int32_t; using ::int64_t; using ::intptr_t;\n"
      "using ::uint8_t; using ::uint16_t; using ::uint32_t; using ::uint64_t; using ::uintptr_t;\n"
      "}\n"},
     {"cstddef",
-     "#pragma once\nnamespace std { using size_t = decltype(sizeof 0); using ptrdiff_t = long; }\n"}};
+     "#pragma once\nnamespace std { using size_t = decltype(sizeof 0); using ptrdiff_t = long; }\n"},
+    {"stdint.h", "#include <cstdint>\n"},
+    {"stddef.h", "#include <cstddef>\n"}};
 
 std::optional<std::string> text_of(const fs::path& file) {
   std::error_code unreadable;
@@ -109,6 +111,19 @@ std::string hint_on_defines(const KernelSource& source, const KernelBuild& build
   return "";
 }
 
+/// What to do about code of the host, which NVRTC does not compile; empty where the log complains of none.
+std::string hint_on_host_code(std::string_view log) {
+  constexpr std::string_view kComplaints[] = {"cannot open source file", "device-side kernel launch",
+                                              "explicitly marked as a __host__", "requires --extended-lambda",
+                                              "identifier \"cuda"};
+  const bool is_host_code = std::ranges::any_of(
+      kComplaints, [&](std::string_view each) { return log.find(each) != std::string_view::npos; });
+  return is_host_code
+             ? "\nNVRTC compiles device code alone: put code and headers of the host between #ifndef "
+               "__CUDACC_RTC__ and #endif; it has no --extended-lambda"
+             : "";
+}
+
 Nvrtc::Output compiled(const KernelSource& source, const KernelBuild& build, const Nvrtc& compiler) {
   std::vector<std::pair<std::string, std::string>> headers = kHeaders;
   headers.insert(headers.end(), source.headers.begin(), source.headers.end());
@@ -123,8 +138,9 @@ Nvrtc::Output compiled(const KernelSource& source, const KernelBuild& build, con
         "of a namespace with that:\n{}",
         source.name, build.function, output.log));
   if (output.cubin.empty())
-    throw DoesNotCompile(fmt::format("{} does not compile for {}:\n{}{}", source.name, build.function,
-                                     output.log, hint_on_defines(source, build)));
+    throw DoesNotCompile(fmt::format("{} does not compile for {}:\n{}{}{}", source.name, build.function,
+                                     output.log, hint_on_defines(source, build),
+                                     hint_on_host_code(output.log)));
   return output;
 }
 
@@ -153,7 +169,9 @@ std::string note_on(const std::string& log, int given, const std::optional<int>&
   if (!cap) return {};
   const auto raised = number_in(log, " to lower bound of ", "");
   if (given > std::max<std::int64_t>(*cap, raised.value_or(0)))
-    return fmt::format("the cap of {} registers was not kept: launch bounds of the source override it", *cap);
+    return fmt::format(
+        "the cap of {} registers was not kept: __launch_bounds__ or __maxnreg__ of the source overrides it",
+        *cap);
   return raised ? fmt::format("the assembler raised the cap of {} registers to {}", *cap, *raised) : "";
 }
 

@@ -14,6 +14,7 @@
 #include "files/input.hpp"
 #include "gpu/prepared_arguments.hpp"
 #include "harness/experiment.hpp"
+#include "occupancy/gpus.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/launch.hpp"
 #include "occupancy/text.hpp"
@@ -112,14 +113,18 @@ std::optional<std::pair<std::size_t, std::string>> expected_file(const std::stri
   return std::pair(number - 1, text.substr(at + 1));
 }
 
+CubinKernel cubin_kernel(const RuntimeKernel& code) {
+  return parse_cubin(code.cubin(), source_name(code.symbol())).kernels[code.symbol()];
+}
+
 /// @throws InputError where the arguments are not its parameters, or its launch bounds allow no such block
 void require_launchable(const RuntimeKernel& code, const std::vector<Argument>& arguments,
                         const Launch& launch) {
   const std::string signature = source_name(code.symbol());
-  const CubinKernel kernel = parse_cubin(code.cubin(), signature).kernels[code.symbol()];
+  const CubinKernel kernel = cubin_kernel(code);
   if (const std::string why = mismatch(signature, arguments, kernel.parameter_bytes); !why.empty())
     throw InputError("{}: {}", signature, why);
-  if (const std::string why = kernel.why_not(launch.block_threads); !why.empty()) throw InputError(why);
+  if (const std::string why = kernel.why_not(launch); !why.empty()) throw InputError(why);
 }
 
 /// @throws InputError where the file has none, or it cannot be launched so
@@ -191,7 +196,7 @@ Case configure_source(const std::shared_ptr<SourceKernel>& shared, const Point& 
   const bool against_kernel =
       !shared->options.check_against.empty() && !expected_file(shared->options.check_against, arguments);
   const auto code = compile_at(at, device, shared->source, build);
-  const Launch launch = launch_at(at, device, code->compiled().usage);
+  const Launch launch = launch_at(at, device, code->compiled().usage, cubin_kernel(*code).cluster_blocks);
   require_launchable(*code, arguments, launch);
   if (against_kernel)
     compile_reference(*shared, build, parse_reference(shared->options.check_against), arguments);
@@ -209,7 +214,8 @@ Case configure_source(const std::shared_ptr<SourceKernel>& shared, const Point& 
     for (const std::string& argument : shared->options.arguments) bytes += at.filled_in(argument) + "\n";
     chosen.code = std::hash<std::string>()(bytes);
   }
-  if (at.has("work")) chosen.work = parse_work(at.text("work"));
+  if (at.has("work"))
+    chosen.work = parse_work(work_in_cycles(at.text("work"), highest_clock_mhz(device.name)));
   return chosen;
 }
 

@@ -232,11 +232,15 @@ std::string cut_to_length(const std::string& text) {
   return shortened(text, kLongestKernelName, kLongestKernelName - kTail - kBetween.size(), kBetween);
 }
 
-/// Of relocatable device code: nvcc puts the module in front of what a file keeps to itself, and with it hashes of its path.
+/// Of relocatable device code: nvcc puts the module in front of what a file keeps to itself, and with it hashes of its path
+/// and maybe a mangled name. The length is the module's.
 ///   __nv_static_25__f2289418_4_k_cu_a83b04ce__Z4statPf -> _Z4statPf
 std::string without_module(const std::string& name) {
-  const std::size_t mangled = name.starts_with("__nv_static_") ? name.find("__Z") : std::string::npos;
-  return mangled == std::string::npos ? name : name.substr(mangled + 1);
+  constexpr std::string_view kStatic = "__nv_static_";
+  const auto module = name.starts_with(kStatic) ? text_of_length(name, kStatic.size()) : std::nullopt;
+  // A line stands before the module and another behind it.
+  const std::size_t mangled = module ? module->second + 2 : name.size();
+  return mangled < name.size() ? name.substr(mangled) : name;
 }
 
 }  // namespace
