@@ -120,9 +120,8 @@ void ResourceListing::read(std::string_view line) {
     DeviceKernel& kernel = cubins_.back().emplace_back();
     kernel.symbol = function_;
     kernel.usage.registers_per_thread = static_cast<int>(*registers);
-    const std::int64_t stack = number_after(line, "STACK:").value_or(0);
-    kernel.stack_bytes = stack;
-    kernel.usage.local_bytes_per_thread = stack + number_after(line, "LOCAL:").value_or(0);
+    kernel.stack_bytes = number_after(line, "STACK:").value_or(0);
+    kernel.usage.local_bytes_per_thread = kernel.stack_bytes + number_after(line, "LOCAL:").value_or(0);
     kernel.usage.static_shared_bytes = number_after(line, "SHARED:").value_or(0);
   }
 }

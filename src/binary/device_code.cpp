@@ -60,12 +60,6 @@ std::vector<std::string> listed(const Cuobjdump& cuobjdump, const char* option, 
   return names;
 }
 
-ResourceListing resources(const Cuobjdump& cuobjdump, const fs::path& file) {
-  ResourceListing listing;
-  cuobjdump.run({"-res-usage"}, file, [&](std::string_view line) { listing.read(line); });
-  return listing;
-}
-
 std::vector<Placed> all_kernels(const ResourceListing& listing, const std::vector<std::string>& names,
                                 const fs::path& file) {
   if (listing.cubins().size() != names.size()) {
@@ -192,25 +186,20 @@ void add_cubin(const Cubin& cubin, DeviceKernel& kernel) {
   if (found == cubin.kernels.end()) return;
   kernel.usage.barriers = found->second.barriers;
   kernel.calls_unlinked = found->second.calls_unlinked;
-  if (!cubin.linked) kernel.stack_bytes = kernel.usage.local_bytes_per_thread = found->second.frame_bytes;
-  if (kernel.calls_unlinked) kernel.stack_bytes = kernel.usage.local_bytes_per_thread = std::nullopt;
+  if (!cubin.linked) kernel.usage.local_bytes_per_thread = kernel.stack_bytes = found->second.frame_bytes;
+  if (kernel.calls_unlinked) kernel.usage.local_bytes_per_thread.reset();
   static_cast<LaunchBounds&>(kernel) = found->second;
 }
 
 /// cuobjdump takes a function out of a cubin in the time in which it shows about 20 of a whole one.
 constexpr std::size_t kFunctionsInTheTimeOfOne = 20;
 
-/// Or may use it, where that is known to the linker alone.
-bool uses_local_memory(const DeviceKernel& kernel) {
-  return kernel.usage.local_bytes_per_thread != 0;
-}
-
 /// The symbols of the kernels that use local memory, with commas between, and how many they are.
 std::pair<std::string, std::size_t> local_users(std::span<const Placed> kernels) {
   std::string symbols;
   std::size_t count = 0;
   for (const auto& [number, kernel] : kernels) {
-    if (!uses_local_memory(kernel)) continue;
+    if (kernel.usage.local_bytes_per_thread == 0) continue;
     symbols += (count > 0 ? "," : "") + kernel.symbol;
     ++count;
   }
@@ -248,31 +237,20 @@ class CubinReading {
       cubins.push_back(kernels.subspan(begin, end - begin));
       begin = end;
     }
-    bool has_disassembler = true;
+    std::string why;
     {
       Waiting waiting("reading machine code:", cubins.size());
       for (std::size_t begin = 0; begin < cubins.size(); begin += kCubinsAtOnce)
         read_some(std::span(cubins).subspan(begin, std::min(kCubinsAtOnce, cubins.size() - begin)),
                   most_disassembled, waiting);
-      if (disassembled_.size() <= most_disassembled) has_disassembler = count_instructions();
+      why = why_not_counted(most_disassembled);
     }
-    if (has_disassembler && disassembled_.size() <= most_disassembled) return;
+    if (why.empty()) return;
     for (Placed& placed : kernels) {
-      if (uses_local_memory(placed.kernel)) placed.kernel.local.reset();
+      if (placed.kernel.usage.local_bytes_per_thread != 0) placed.kernel.local.reset();
     }
-    const std::size_t users = local_users(kernels).second;
-    if (has_disassembler) {
-      fmt::print(remarks_,
-                 "local loads and stores of {} kernels are not counted: they stand in {} cubins, of which at "
-                 "most {} are disassembled; ask for fewer by --kernel RE, --arch or --cc\n",
-                 users, disassembled_.size(), most_disassembled);
-    } else {
-      fmt::print(remarks_,
-                 "local loads and stores of {} are not counted: cuobjdump finds no nvdisasm; it comes "
-                 "with the CUDA "
-                 "toolkit (package cuda-nvdisasm-*), and `pip install nvidia-cuda-nvdisasm` has it too\n",
-                 counted(static_cast<std::int64_t>(users), "kernel"));
-    }
+    fmt::print(remarks_, "local loads and stores of {} are not counted: {}\n",
+               counted(static_cast<std::int64_t>(local_users(kernels).second), "kernel"), why);
   }
 
  private:
@@ -308,15 +286,21 @@ class CubinReading {
     }
   }
 
-  /// False where there is no disassembler.
-  bool count_instructions() const {
+  /// Counts instructions; else a clause.
+  std::string why_not_counted(std::size_t most) const {
+    if (disassembled_.size() > most)
+      return fmt::format(
+          "they stand in {} cubins, of which at most {} are disassembled; ask for fewer by "
+          "--kernel RE, --arch or --cc",
+          disassembled_.size(), most);
     try {
       for (const auto& [path, functions, kernels] : disassembled_)
         add_local_accesses(cuobjdump_, path, functions, kernels);
-      return true;
     } catch (const NoDisassembler&) {
-      return false;
+      return "cuobjdump finds no nvdisasm; it comes with the CUDA toolkit (package cuda-nvdisasm-*), and "
+             "`pip install nvidia-cuda-nvdisasm` has it too";
     }
+    return "";
   }
 
   const Cuobjdump& cuobjdump_;
@@ -368,18 +352,16 @@ std::vector<DeviceKernel> read_device_code(const fs::path& named, const CodeSele
   const bool asks_for_all = selection.architecture.empty() && !selection.runs_on;
   auto ptx_to_come = std::async(asks_for_all ? std::launch::async : std::launch::deferred,
                                 [&] { return listed(cuobjdump, "-lptx", file); });
-  const ResourceListing listing = resources(cuobjdump, file);
+  ResourceListing listing;
+  cuobjdump.run({"-res-usage"}, file, [&](std::string_view line) { listing.read(line); });
   const std::vector<std::string> names = names_to_come.get();
   std::vector<Placed> kernels = all_kernels(listing, names, named);
-  if (kernels.empty() && !names.empty())
-    throw InputError("{} has machine code, but no kernels in it: ask a file that has, as the linked program",
-                     named.string());
-  if (kernels.empty()) {
-    throw InputError(
-        "{} has no kernels in machine code; PTX, which the driver compiles, does not say what they will use: "
-        "build for an architecture, as with nvcc -arch=sm_90",
-        named.string());
-  }
+  if (kernels.empty())
+    throw InputError("{} has no kernels in {}", named.string(),
+                     names.empty()
+                         ? "machine code; PTX, which the driver compiles, does not say what they will "
+                           "use: build for an architecture, as with nvcc -arch=sm_90"
+                         : "its machine code, only functions: ask the linked program");
   if (asks_for_all) tell_unanswered_ptx(ptx_to_come.get(), architectures_of(kernels), remarks);
   kernels = selected(std::move(kernels), selection, named, [&] { return ptx_to_come.get(); });
   CubinReading(cuobjdump, file, names, remarks).read(kernels, selection.most_disassembled);
@@ -420,9 +402,9 @@ class CubinReader {
     if (header.e_shstrndx >= sections.size()) refuse();
     const std::string_view names = part(sections[header.e_shstrndx]);
     for (const Elf64_Shdr& section : sections) read_section(name_in(names, section.sh_name), section, cubin);
-    if (cubin.linked) return cubin;
-    for (const Elf64_Shdr& section : sections)
-      read_unlinked(name_in(names, section.sh_name), section, sections, cubin);
+    for (const Elf64_Shdr& section : sections) {
+      if (!cubin.linked) read_unlinked(name_in(names, section.sh_name), section, sections, cubin);
+    }
     return cubin;
   }
 
@@ -454,6 +436,8 @@ class CubinReader {
 
   void read_section(std::string_view name, const Elf64_Shdr& section, Cubin& cubin) const {
     constexpr std::string_view kInfo = ".nv.info.";
+    if ((section.sh_flags & SHF_ALLOC) != 0 && section.sh_type == SHT_PROGBITS)
+      cubin.loaded_bytes += fmt::format("{}:{}", section.sh_size, part(section));
     if (name.starts_with(kInfo)) {
       cubin.kernels[std::string(name.substr(kInfo.size()))] = read_attributes(part(section));
     } else if (name == ".note.nv.tkinfo") {
@@ -464,34 +448,24 @@ class CubinReader {
   /// What the linker makes a whole program's of: each function's own frame, and which functions call others.
   void read_unlinked(std::string_view name, const Elf64_Shdr& section,
                      const std::vector<Elf64_Shdr>& sections, Cubin& cubin) const {
-    const auto kernel_at = [&](std::uint32_t symbol) {
-      return cubin.kernels.find(symbol_name(symbol, section, sections));
+    const auto function = [&](std::uint32_t place) -> CubinKernel& {
+      if (section.sh_link >= sections.size()) refuse();
+      const Elf64_Shdr& symbols = sections[section.sh_link];
+      if (symbols.sh_link >= sections.size()) refuse();
+      const auto symbol = at<Elf64_Sym>(symbols.sh_offset + place * sizeof(Elf64_Sym));
+      return cubin.kernels[std::string(name_in(part(sections[symbols.sh_link]), symbol.st_name))];
     };
     if (name == ".nv.info") {
-      for_each_attribute(part(section), [&](unsigned code, unsigned, std::string_view content) {
-        if (code != kFrameSize || content.size() != 8) return;
-        if (const auto kernel = kernel_at(word(content, 0)); kernel != cubin.kernels.end())
-          kernel->second.frame_bytes = word(content, 4);
+      for_each_attribute(part(section), [&](unsigned code, unsigned, std::string_view of) {
+        if (code == kFrameSize && of.size() == 8) function(word(of, 0)).frame_bytes = word(of, 4);
       });
     } else if (name == ".nv.callgraph") {
       // Pairs of caller and callee; 0 and a negative number between them say what kind of call follows.
-      const std::string_view pairs = part(section);
-      for (std::size_t at = 0; at + 8 <= pairs.size(); at += 8) {
-        if (word(pairs, at) == 0) continue;
-        if (const auto kernel = kernel_at(word(pairs, at)); kernel != cubin.kernels.end())
-          kernel->second.calls_unlinked = true;
+      const std::string_view content = part(section);
+      for (std::size_t at = 0; at + 8 <= content.size(); at += 8) {
+        if (const std::uint32_t caller = word(content, at)) function(caller).calls_unlinked = true;
       }
     }
-  }
-
-  /// Of a section that is linked to the table of symbols.
-  std::string_view symbol_name(std::uint32_t place, const Elf64_Shdr& of,
-                               const std::vector<Elf64_Shdr>& sections) const {
-    if (of.sh_link >= sections.size()) refuse();
-    const Elf64_Shdr& symbols = sections[of.sh_link];
-    if (symbols.sh_link >= sections.size()) refuse();
-    const auto symbol = at<Elf64_Sym>(symbols.sh_offset + place * sizeof(Elf64_Sym));
-    return name_in(part(sections[symbols.sh_link]), symbol.st_name);
   }
 
   static std::uint32_t word(std::string_view content, std::size_t place) {

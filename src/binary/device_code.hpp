@@ -47,10 +47,9 @@ struct DeviceKernel : LaunchBounds {
   std::string symbol;        ///< as the linker knows it
   std::string architecture;  ///< "sm_90", "sm_90a"
   ComputeCapability compute_capability;
-  Usage usage;  ///< static shared memory without the driver's reserve
-  /// Per thread, part of usage.local_bytes_per_thread. None of both are known where calls_unlinked.
-  std::optional<std::int64_t> stack_bytes = 0;
-  /// Relocatable code that calls functions: the linker gives it the registers and the stack that they need too.
+  Usage usage;                   ///< static shared memory without the driver's reserve
+  std::int64_t stack_bytes = 0;  ///< per thread, part of usage.local_bytes_per_thread
+  /// Relocatable code that calls functions: the linker adds the registers and the local memory that they need.
   bool calls_unlinked = false;
   /// LDL and STL instructions: spills, and arrays that registers cannot hold. None where they were not counted,
   /// because too many cubins would have had to be disassembled, or there is no nvdisasm.
@@ -92,13 +91,14 @@ struct CubinKernel : LaunchBounds {
 
 /// A GPU's machine code as an ELF file.
 struct Cubin {
-  bool linked = false;  ///< an executable, whose shared memory includes the driver's reserve from 9.0 on
-  std::string toolkit;  ///< version of the assembler, "13.0.88"; empty if the cubin does not say
+  std::string loaded_bytes;  ///< machine code and constants, without names
+  bool linked = false;       ///< an executable, whose shared memory includes the driver's reserve from 9.0 on
+  std::string toolkit;       ///< version of the assembler, "13.0.88"; empty if the cubin does not say
   std::map<std::string, CubinKernel, std::less<>> kernels;  ///< by symbol; functions that are no kernels too
 };
 
-/// Reads ELF's headers and the sections `.nv.info.SYMBOL`, of relocatable code `.nv.info` and `.nv.callgraph` too, in the layout that cuobjdump -elf shows (CUDA 11
-/// to 13): attributes of 4 bytes (format, code, value), followed by as many bytes as the value says where the
+/// Reads ELF's headers and the sections `.nv.info.SYMBOL`, of relocatable code `.nv.info` and `.nv.callgraph` too, in
+/// the layout that cuobjdump -elf shows (CUDA 11 to 13): attributes of 4 bytes (format, code, value), followed by as many bytes as the value says where the
 /// format is 4. @throws InputError naming `source` for what is no cubin.
 Cubin parse_cubin(std::string_view bytes, std::string_view source);
 

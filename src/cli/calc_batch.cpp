@@ -225,11 +225,7 @@ constexpr int kDefaultBlockThreads = 256;
 
 /// Of code whose functions the linker has not brought together.
 constexpr std::string_view kNotLinked =
-    "not linked: functions that it calls may need more registers and stack; ask the linked program";
-
-Json bytes_json(const std::optional<std::int64_t>& value) {
-  return value ? Json(*value) : Json();
-}
+    "not linked: functions that it calls may need more registers and local memory; ask the linked program";
 
 const Limits& limits_for(const DeviceKernel& kernel, const BinaryQuestion& question) {
   return limits_of(question.compute_capability.value_or(kernel.compute_capability));
@@ -269,7 +265,8 @@ Json row_of(const DeviceKernel& kernel, const Question& question, const std::str
   row["cuda_toolkit"] = kernel.toolkit;
   row["kernel"] = source_name(kernel.symbol);
   row["code_architecture"] = kernel.architecture;
-  row["local_bytes_per_thread"] = bytes_json(kernel.usage.local_bytes_per_thread);
+  row["local_bytes_per_thread"] =
+      kernel.calls_unlinked ? Json() : Json(kernel.usage.local_bytes_per_thread.value_or(0));
   row["spill_bytes"] = kernel.local ? Json(kernel.local->bytes) : Json();
   row["note"] = kernel.calls_unlinked ? Json(kNotLinked) : Json();
   row.update(answered_json(question));
@@ -279,7 +276,7 @@ Json row_of(const DeviceKernel& kernel, const Question& question, const std::str
     row["cannot_launch"] = why;
   }
   row["symbol"] = kernel.symbol;
-  row["stack_bytes_per_thread"] = bytes_json(kernel.stack_bytes);
+  row["stack_bytes_per_thread"] = kernel.calls_unlinked ? Json() : Json(kernel.stack_bytes);
   row["local_load_instructions"] = kernel.local ? Json(kernel.local->loads) : Json();
   row["local_store_instructions"] = kernel.local ? Json(kernel.local->stores) : Json();
   const auto known = [](std::int64_t threads) { return threads > 0 ? Json(threads) : Json(); };
@@ -341,14 +338,13 @@ std::string as_table(std::span<const DeviceKernel> kernels, const BinaryQuestion
   const bool bounded = !asked.block_threads && std::ranges::any_of(kernels, has_launch_bounds);
   for (const int size : sizes) lines[0].push_back(fmt::format("at {}", size));
   if (bounded) lines[0].emplace_back("at bounds");
-  const auto known = [](std::optional<std::int64_t> bytes) { return bytes ? std::to_string(*bytes) : "?"; };
   const auto narrow = [](const std::string& name) { return shortened(name, kNameWidth, kNameWidth / 2); };
   const auto short_name = [](const DeviceKernel& kernel) {
     return shortened_kernel_name(source_name(kernel.symbol));
   };
   std::map<std::string, std::set<std::string>> alike;  // names by those without namespaces and arguments
   for (const DeviceKernel& kernel : kernels) alike[short_name(kernel)].insert(source_name(kernel.symbol));
-  std::map<std::string, std::vector<std::string>> shown;  // names by what is shown of them
+  std::map<std::string, std::map<std::string, std::size_t>> shown;  // their numbers by what is shown of them
   std::string legend;
   const std::vector<std::string> cases = case_names(kernels);
   for (std::size_t i = 0; i < kernels.size(); ++i) {
@@ -356,21 +352,21 @@ std::string as_table(std::span<const DeviceKernel> kernels, const BinaryQuestion
     const std::string whole = source_name(kernel.symbol);
     const bool is_alone = alike[short_name(kernel)].size() == 1;
     std::string name = narrow(is_alone ? short_name(kernel) : whole);
-    std::vector<std::string>& wholes = shown[name];
-    const auto place = std::ranges::find(wholes, whole) - wholes.begin();
-    if (place == std::ssize(wholes)) wholes.push_back(whole);
+    auto& numbers = shown[name];
+    const std::size_t number = numbers.try_emplace(whole, numbers.size() + 1).first->second;
     name += cases[i].substr(whole.size() + 1 + kernel.architecture.size());
-    if (place > 0) {
-      name += fmt::format(" #{}", place + 1);
+    if (number > 1) {
+      name += fmt::format(" #{}", number);
       legend = "#2           another kernel of that name, shortened; --format csv has whole names\n";
     }
+    const char* const more = kernel.calls_unlinked ? "+" : "";
     std::vector<std::string> line = {
         std::move(name),
         kernel.architecture,
-        std::to_string(kernel.usage.registers_per_thread) + (kernel.calls_unlinked ? "+" : ""),
+        std::to_string(kernel.usage.registers_per_thread) + more,
         std::to_string(kernel.usage.static_shared_bytes),
-        known(kernel.stack_bytes),
-        known(kernel.usage.local_bytes_per_thread),
+        std::to_string(kernel.stack_bytes) + more,
+        std::to_string(kernel.usage.local_bytes_per_thread.value_or(kernel.stack_bytes)) + more,
         kernel.local ? fmt::format("{}/{}", kernel.local->loads, kernel.local->stores) : "?",
         std::to_string(kernel.usage.barriers)};
     for (const int size : sizes) line.push_back(cell(kernel, asked, size));
@@ -386,7 +382,7 @@ local B      local memory per thread, the stack included
 local ld/st  instructions that load from and store to it: spills, and arrays that registers cannot hold; ? not counted
 )" + legend +
          (std::ranges::any_of(kernels, &DeviceKernel::calls_unlinked)
-              ? fmt::format("N+, ?        {}\n", kNotLinked)
+              ? fmt::format("N+           {}\n", kNotLinked)
               : "") +
          (asked.block_threads ? ""
                               : "one kernel   its limits and what to change: --kernel NAME --block-size N\n");

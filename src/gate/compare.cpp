@@ -10,7 +10,6 @@
 
 #include "gate/judge.hpp"
 #include "occupancy/input_error.hpp"
-#include "occupancy/text.hpp"
 #include "record/simulated.hpp"
 
 namespace occbench {
@@ -155,39 +154,28 @@ void check_run(const RecordedRun& run, std::string_view side, const Tolerances& 
   }
 }
 
-/// Kernels of binaries whose local loads and stores neither side counted: more of them would not be seen.
-void note_uncounted_spills(Comparison& into) {
-  const auto is_uncounted = [](const std::optional<RecordedCase>& side) {
-    return side && side->row.experiment == "binary" && side->row.local_bytes_per_thread != 0 &&
-           !side->row.spill_bytes;
+/// Kernels of binaries of which neither side says all: more of the rest would not be seen.
+void note_unseen(Comparison& into) {
+  const auto kernels = [&](bool (*is_unseen)(const Row&)) {
+    const auto is_one = [&](const std::optional<RecordedCase>& side) {
+      return side && side->row.experiment == "binary" && is_unseen(side->row);
+    };
+    return std::ranges::count_if(into.cases, [&](const ComparedCase& each) {
+      return is_one(each.baseline) && is_one(each.candidate);
+    });
   };
-  const auto uncounted = std::ranges::count_if(into.cases, [&](const ComparedCase& each) {
-    return is_uncounted(each.baseline) && is_uncounted(each.candidate);
-  });
-  if (uncounted == 0) return;
-  into.general.push_back(
-      {Grade::note,
-       fmt::format("spill_bytes of {} not compared: neither side counted local loads and stores",
-                   uncounted == 1 ? "1 kernel is" : fmt::format("{} kernels are", uncounted)),
-       "spill_bytes"});
-}
-
-/// Kernels of code that is not linked, of which calc --from does not know the local memory.
-void note_unlinked(Comparison& into) {
-  const auto is_unlinked = [](const std::optional<RecordedCase>& side) {
-    return side && side->row.experiment == "binary" && !side->row.local_bytes_per_thread;
-  };
-  const auto unlinked = std::ranges::count_if(into.cases, [&](const ComparedCase& each) {
-    return is_unlinked(each.baseline) || is_unlinked(each.candidate);
-  });
-  if (unlinked == 0) return;
+  const auto uncounted =
+      kernels([](const Row& row) { return row.local_bytes_per_thread != 0 && !row.spill_bytes; });
+  if (uncounted > 0)
+    into.general.push_back(
+        {Grade::note,
+         fmt::format("spill_bytes of {} not compared: neither side counted local loads and stores",
+                     uncounted == 1 ? "1 kernel is" : fmt::format("{} kernels are", uncounted)),
+         "spill_bytes"});
+  if (kernels([](const Row& row) { return !row.local_bytes_per_thread; }) == 0) return;
   into.lacking.insert({"registers_per_thread", "spill_bytes", "theoretical_pct"});
   into.general.push_back(
-      {Grade::note,
-       fmt::format("functions that {} of unlinked code may call are not compared: gate the "
-                   "linked program",
-                   counted(unlinked, "kernel")),
-       "registers_per_thread"});
+      {Grade::note, "functions that unlinked kernels call are not compared: gate the linked program"});
 }
 
 Comparison compare_runs(std::span<const RecordedRun> baseline, std::span<const RecordedRun> candidate,
@@ -210,8 +198,7 @@ Comparison compare_runs(std::span<const RecordedRun> baseline, std::span<const R
   }
   comparison.simulated = kind.simulated();
   for (const Key& key : keys) comparison.cases.push_back(compare_case(key, sides[0], sides[1], context));
-  note_uncounted_spills(comparison);
-  note_unlinked(comparison);
+  note_unseen(comparison);
   comparison.sort_worst_first();
   const bool looked = std::ranges::any_of(comparison.cases, &ComparedCase::compared);
   if (!looked && comparison.count(Verdict::pass) == comparison.cases.size()) {

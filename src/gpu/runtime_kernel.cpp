@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
-#include <elf.h>
 #include <fstream>
 #include <functional>
 #include <iterator>
@@ -95,8 +93,15 @@ std::string content_of(const KernelSource& source, const KernelBuild& build, con
   return content + (source.included ? *source.included : included_by(source));
 }
 
-/// What a definition does to a template of the source that has a parameter of its name; else empty.
-std::string hint_on_defines(const KernelSource& source, const KernelBuild& build) {
+/// What to do about code of the host, which NVRTC does not compile, or what a definition does to a template of the source that
+/// has a parameter of its name; else empty.
+std::string hint_on(const std::string& log, const KernelSource& source, const KernelBuild& build) {
+  for (const char* complaint : {"cannot open source file", "device-side kernel launch",
+                                "explicitly marked as a __host__", "requires --extended-lambda"}) {
+    if (log.find(complaint) != std::string::npos)
+      return "\nNVRTC compiles device code alone: put code and headers of the host between #ifndef "
+             "__CUDACC_RTC__ and #endif; it has no --extended-lambda";
+  }
   for (const std::string& define : build.defines) {
     const std::string name = define.substr(0, define.find('='));
     for (std::size_t at = source.text.find("template"); at != std::string::npos;
@@ -109,19 +114,6 @@ std::string hint_on_defines(const KernelSource& source, const KernelBuild& build
     }
   }
   return "";
-}
-
-/// What to do about code of the host, which NVRTC does not compile; empty where the log complains of none.
-std::string hint_on_host_code(std::string_view log) {
-  constexpr std::string_view kComplaints[] = {"cannot open source file", "device-side kernel launch",
-                                              "explicitly marked as a __host__", "requires --extended-lambda",
-                                              "identifier \"cuda"};
-  const bool is_host_code = std::ranges::any_of(
-      kComplaints, [&](std::string_view each) { return log.find(each) != std::string_view::npos; });
-  return is_host_code
-             ? "\nNVRTC compiles device code alone: put code and headers of the host between #ifndef "
-               "__CUDACC_RTC__ and #endif; it has no --extended-lambda"
-             : "";
 }
 
 Nvrtc::Output compiled(const KernelSource& source, const KernelBuild& build, const Nvrtc& compiler) {
@@ -138,9 +130,8 @@ Nvrtc::Output compiled(const KernelSource& source, const KernelBuild& build, con
         "of a namespace with that:\n{}",
         source.name, build.function, output.log));
   if (output.cubin.empty())
-    throw DoesNotCompile(fmt::format("{} does not compile for {}:\n{}{}{}", source.name, build.function,
-                                     output.log, hint_on_defines(source, build),
-                                     hint_on_host_code(output.log)));
+    throw DoesNotCompile(fmt::format("{} does not compile for {}:\n{}{}", source.name, build.function,
+                                     output.log, hint_on(output.log, source, build)));
   return output;
 }
 
@@ -197,24 +188,6 @@ RuntimeKernel::RuntimeKernel(Nvrtc::Output output, const KernelBuild& build)
   compiled_.spill_bytes = number_in(report, " ", " bytes spill stores").value_or(0) +
                           number_in(report, " ", " bytes spill loads").value_or(0);
   note_ = note_on(output.log, compiled_.usage.registers_per_thread, build.register_cap);
-}
-
-std::string RuntimeKernel::loaded_bytes() const {
-  Elf64_Ehdr header{};
-  if (cubin_.size() < sizeof header) return {};
-  std::memcpy(&header, cubin_.data(), sizeof header);
-  std::string bytes;
-  for (std::size_t i = 0; i < header.e_shnum; ++i) {
-    Elf64_Shdr section{};
-    const std::size_t at = header.e_shoff + i * sizeof section;
-    if (at > cubin_.size() || cubin_.size() - at < sizeof section) return {};
-    std::memcpy(&section, cubin_.data() + at, sizeof section);
-    if ((section.sh_flags & SHF_ALLOC) == 0 || section.sh_type != SHT_PROGBITS) continue;
-    if (section.sh_offset > cubin_.size() || cubin_.size() - section.sh_offset < section.sh_size) return {};
-    bytes += fmt::format("{}:", section.sh_size);
-    bytes.append(cubin_, section.sh_offset, section.sh_size);
-  }
-  return bytes;
 }
 
 const void* RuntimeKernel::function() {

@@ -113,15 +113,11 @@ std::optional<std::pair<std::size_t, std::string>> expected_file(const std::stri
   return std::pair(number - 1, text.substr(at + 1));
 }
 
-CubinKernel cubin_kernel(const RuntimeKernel& code) {
-  return parse_cubin(code.cubin(), source_name(code.symbol())).kernels[code.symbol()];
-}
-
 /// @throws InputError where the arguments are not its parameters, or its launch bounds allow no such block
 void require_launchable(const RuntimeKernel& code, const std::vector<Argument>& arguments,
                         const Launch& launch) {
   const std::string signature = source_name(code.symbol());
-  const CubinKernel kernel = cubin_kernel(code);
+  const CubinKernel kernel = parse_cubin(code.cubin(), signature).kernels[code.symbol()];
   if (const std::string why = mismatch(signature, arguments, kernel.parameter_bytes); !why.empty())
     throw InputError("{}: {}", signature, why);
   if (const std::string why = kernel.why_not(launch); !why.empty()) throw InputError(why);
@@ -196,7 +192,9 @@ Case configure_source(const std::shared_ptr<SourceKernel>& shared, const Point& 
   const bool against_kernel =
       !shared->options.check_against.empty() && !expected_file(shared->options.check_against, arguments);
   const auto code = compile_at(at, device, shared->source, build);
-  const Launch launch = launch_at(at, device, code->compiled().usage, cubin_kernel(*code).cluster_blocks);
+  Cubin cubin = parse_cubin(code->cubin(), code->symbol());
+  const Launch launch =
+      launch_at(at, device, code->compiled().usage, cubin.kernels[code->symbol()].cluster_blocks);
   require_launchable(*code, arguments, launch);
   if (against_kernel)
     compile_reference(*shared, build, parse_reference(shared->options.check_against), arguments);
@@ -210,10 +208,9 @@ Case configure_source(const std::shared_ptr<SourceKernel>& shared, const Point& 
                           return prepare_arguments(of, variant, arguments, check_of(shared, arguments, of),
                                                    {1, "launches"}, std::move(compared), &shared->buffers);
                         });
-  if (std::string bytes = code->loaded_bytes(); !bytes.empty()) {
-    for (const std::string& argument : shared->options.arguments) bytes += at.filled_in(argument) + "\n";
-    chosen.code = std::hash<std::string>()(bytes);
-  }
+  for (const std::string& argument : shared->options.arguments)
+    cubin.loaded_bytes += at.filled_in(argument) + "\n";
+  chosen.code = std::hash<std::string>()(cubin.loaded_bytes);
   if (at.has("work"))
     chosen.work = parse_work(work_in_cycles(at.text("work"), highest_clock_mhz(device.name)));
   return chosen;
