@@ -121,7 +121,7 @@ def _of_file(file: str, name: str | None, arch: str | None) -> Usage:
         warn(f"{file}: {kernel['note']}", stacklevel=3)
     return Usage(
         registers=kernel["registers_per_thread"],
-        static_smem=kernel["static_shared_bytes"],
+        static_smem=kernel["static_shared_bytes"] or 0,  # unknown before linking
         dynamic_smem=0,
         compute_capability=kernel["compute_capability"],
         barriers=kernel["barriers"],

@@ -104,13 +104,6 @@ void keep_code_that_runs_on(std::vector<Placed>& kernels, ComputeCapability gpu)
   });
 }
 
-void keep_named(std::vector<Placed>& kernels, const std::string& text) {
-  const Pattern pattern(text);
-  std::erase_if(kernels, [&](const Placed& placed) {
-    return !pattern.found_in(source_name(placed.kernel.symbol)) && !pattern.found_in(placed.kernel.symbol);
-  });
-}
-
 /// "sm_90a" or "sm_90", or of "90" and "9.0" the code of that number with or without a letter.
 bool is_of_architecture(const DeviceKernel& kernel, const std::string& wanted) {
   return wanted.starts_with("sm_") ? kernel.architecture == wanted
@@ -158,7 +151,10 @@ std::vector<Placed> selected(std::vector<Placed> kernels, const CodeSelection& s
     if (kernels.empty()) throw InputError("{}: {}; {}", file.string(), reason, code);
   };
   if (!selection.kernels.empty()) {
-    keep_named(kernels, selection.kernels);
+    const Pattern pattern(selection.kernels);
+    std::erase_if(kernels, [&](const Placed& placed) {
+      return !pattern.found_in(source_name(placed.kernel.symbol)) && !pattern.found_in(placed.kernel.symbol);
+    });
     require_some(fmt::format("no kernel has a name that --kernel '{}' is found in", selection.kernels));
     code = fmt::format("of these kernels there is code for {}", fmt::join(architectures_of(kernels), ", "));
   }
@@ -185,9 +181,9 @@ void add_cubin(const Cubin& cubin, DeviceKernel& kernel) {
   const auto found = cubin.kernels.find(kernel.symbol);
   if (found == cubin.kernels.end()) return;
   kernel.usage.barriers = found->second.barriers;
-  kernel.calls_unlinked = found->second.calls_unlinked;
+  kernel.needs_linker = found->second.needs_linker;
   if (!cubin.linked) kernel.usage.local_bytes_per_thread = kernel.stack_bytes = found->second.frame_bytes;
-  if (kernel.calls_unlinked) kernel.usage.local_bytes_per_thread.reset();
+  if (kernel.needs_linker) kernel.usage.local_bytes_per_thread.reset();
   static_cast<LaunchBounds&>(kernel) = found->second;
 }
 
@@ -402,9 +398,8 @@ class CubinReader {
     if (header.e_shstrndx >= sections.size()) refuse();
     const std::string_view names = part(sections[header.e_shstrndx]);
     for (const Elf64_Shdr& section : sections) read_section(name_in(names, section.sh_name), section, cubin);
-    for (const Elf64_Shdr& section : sections) {
-      if (!cubin.linked) read_unlinked(name_in(names, section.sh_name), section, sections, cubin);
-    }
+    if (cubin.linked) return cubin;
+    for (const Elf64_Shdr& section : sections) read_unlinked(names, section, sections, cubin);
     return cubin;
   }
 
@@ -445,25 +440,37 @@ class CubinReader {
     }
   }
 
-  /// What the linker makes a whole program's of: each function's own frame, and which functions call others.
-  void read_unlinked(std::string_view name, const Elf64_Shdr& section,
+  /// What the linker adds up: own frames, and which functions call others or use shared memory that has no place yet.
+  void read_unlinked(std::string_view names, const Elf64_Shdr& section,
                      const std::vector<Elf64_Shdr>& sections, Cubin& cubin) const {
-    const auto function = [&](std::uint32_t place) -> CubinKernel& {
-      if (section.sh_link >= sections.size()) refuse();
-      const Elf64_Shdr& symbols = sections[section.sh_link];
-      if (symbols.sh_link >= sections.size()) refuse();
-      const auto symbol = at<Elf64_Sym>(symbols.sh_offset + place * sizeof(Elf64_Sym));
-      return cubin.kernels[std::string(name_in(part(sections[symbols.sh_link]), symbol.st_name))];
+    const auto linked_to = [&](const Elf64_Shdr& of) {
+      if (of.sh_link >= sections.size()) refuse();
+      return sections[of.sh_link];
     };
+    const auto symbol = [&](std::uint32_t place) {
+      return at<Elf64_Sym>(linked_to(section).sh_offset + place * sizeof(Elf64_Sym));
+    };
+    const auto function = [&](std::uint32_t place) -> CubinKernel& {
+      return cubin.kernels[std::string(name_in(part(linked_to(linked_to(section))), symbol(place).st_name))];
+    };
+    const std::string_view name = name_in(names, section.sh_name);
+    const std::size_t text = name.starts_with(".rel") ? name.find(".text.") : std::string_view::npos;
     if (name == ".nv.info") {
       for_each_attribute(part(section), [&](unsigned code, unsigned, std::string_view of) {
         if (code == kFrameSize && of.size() == 8) function(word(of, 0)).frame_bytes = word(of, 4);
       });
     } else if (name == ".nv.callgraph") {
       // Pairs of caller and callee; 0 and a negative number between them say what kind of call follows.
-      const std::string_view content = part(section);
-      for (std::size_t at = 0; at + 8 <= content.size(); at += 8) {
-        if (const std::uint32_t caller = word(content, at)) function(caller).calls_unlinked = true;
+      const std::string_view pairs = part(section);
+      for (std::size_t i = 0; i + 8 <= pairs.size(); i += 8) {
+        if (const std::uint32_t caller = word(pairs, i)) function(caller).needs_linker = true;
+      }
+    } else if (text != std::string_view::npos && section.sh_entsize >= sizeof(Elf64_Rel)) {
+      for (std::string_view each = part(section); each.size() >= section.sh_entsize;
+           each.remove_prefix(section.sh_entsize)) {
+        const std::size_t of = symbol(word(each, 12)).st_shndx;
+        if (of < sections.size() && name_in(names, sections[of].sh_name) == ".nv_debug.shared")
+          cubin.kernels[std::string(name.substr(text + 6))].needs_linker = true;
       }
     }
   }
@@ -477,11 +484,10 @@ class CubinReader {
   /// Calls with code, value and content, which only attributes of that format have.
   void for_each_attribute(std::string_view info, const auto& each) const {
     while (info.size() >= 4) {
-      const auto byte = [&](std::size_t place) { return static_cast<unsigned char>(info[place]); };
-      const unsigned value = byte(2) | static_cast<unsigned>(byte(3)) << 8;
-      const std::size_t size = byte(0) == kFormatSized ? value : 0;
+      const std::uint32_t head = word(info, 0);  // format, code, value
+      const std::size_t size = (head & 0xff) == kFormatSized ? head >> 16 : 0;
       if (info.size() - 4 < size) refuse();
-      each(byte(1), value, info.substr(4, size));
+      each(head >> 8 & 0xff, head >> 16, info.substr(4, size));
       info.remove_prefix(4 + size);
     }
   }
@@ -493,18 +499,14 @@ class CubinReader {
       if (code == kMaxThreads) kernel.max_block_threads = product_of(content);
       if (code == kRequiredThreads) kernel.required_block_threads = product_of(content);
       if (code == kClusterBlocks) kernel.cluster_blocks = static_cast<int>(product_of(content));
-      if ((code == kParameter || code == kLargeParameter) && content.size() == 12)
-        add_parameter(content, code, kernel.parameter_bytes);
+      if ((code == kParameter || code == kLargeParameter) && content.size() == 12) {
+        // Its index, its place, its offset, and its size, which has other bits below it.
+        const std::uint32_t place = word(content, 4) & 0xffff;
+        kernel.parameter_bytes.resize(std::max<std::size_t>(kernel.parameter_bytes.size(), place + 1U));
+        kernel.parameter_bytes[place] = word(content, 8) >> (code == kParameter ? 18 : 0);
+      }
     });
     return kernel;
-  }
-
-  /// Its index, its place, its offset, and its size, which has other bits below it.
-  static void add_parameter(std::string_view content, unsigned code, std::vector<std::uint32_t>& bytes) {
-    const std::uint32_t place = word(content, 4) & 0xffff;
-    const std::uint32_t size = word(content, 8);
-    bytes.resize(std::max<std::size_t>(bytes.size(), place + 1U));
-    bytes[place] = code == kParameter ? size >> 18 : size;
   }
 
   /// Of the three dimensions of a block or cluster.

@@ -34,11 +34,10 @@ struct LaunchBounds {
     if (cluster_blocks > 0 && launch.cluster_blocks > 1 && launch.cluster_blocks != cluster_blocks)
       return fmt::format("the source sets clusters of {} blocks, which clusters of {} contradict",
                          cluster_blocks, launch.cluster_blocks);
-    const bool can = required_block_threads > 0
-                         ? launch.block_threads == required_block_threads
-                         : max_block_threads == 0 || launch.block_threads <= max_block_threads;
-    return can ? ""
-               : fmt::format("the launch bounds do not allow {} threads per block", launch.block_threads);
+    const std::int64_t threads = launch.block_threads;
+    const bool can = required_block_threads > 0 ? threads == required_block_threads
+                                                : max_block_threads == 0 || threads <= max_block_threads;
+    return can ? "" : fmt::format("the launch bounds do not allow {} threads per block", threads);
   }
 };
 
@@ -49,8 +48,8 @@ struct DeviceKernel : LaunchBounds {
   ComputeCapability compute_capability;
   Usage usage;                   ///< static shared memory without the driver's reserve
   std::int64_t stack_bytes = 0;  ///< per thread, part of usage.local_bytes_per_thread
-  /// Relocatable code that calls functions: the linker adds the registers and the local memory that they need.
-  bool calls_unlinked = false;
+  /// Relocatable code that calls functions or has shared memory elsewhere, as templates do: the linker adds what they need.
+  bool needs_linker = false;
   /// LDL and STL instructions: spills, and arrays that registers cannot hold. None where they were not counted,
   /// because too many cubins would have had to be disassembled, or there is no nvdisasm.
   std::optional<LocalAccesses> local = LocalAccesses();
@@ -85,7 +84,7 @@ std::vector<DeviceKernel> read_device_code(const std::filesystem::path& file, co
 struct CubinKernel : LaunchBounds {
   int barriers = 0;                              ///< named barriers per block
   std::int64_t frame_bytes = 0;                  ///< of relocatable code: the stack of the function alone
-  bool calls_unlinked = false;                   ///< as of DeviceKernel
+  bool needs_linker = false;                     ///< as of DeviceKernel
   std::vector<std::uint32_t> parameter_bytes{};  ///< of each parameter
 };
 
@@ -97,9 +96,9 @@ struct Cubin {
   std::map<std::string, CubinKernel, std::less<>> kernels;  ///< by symbol; functions that are no kernels too
 };
 
-/// Reads ELF's headers and the sections `.nv.info.SYMBOL`, of relocatable code `.nv.info` and `.nv.callgraph` too, in
-/// the layout that cuobjdump -elf shows (CUDA 11 to 13): attributes of 4 bytes (format, code, value), followed by as many bytes as the value says where the
-/// format is 4. @throws InputError naming `source` for what is no cubin.
+/// Reads ELF's headers and the sections `.nv.info*`, of relocatable code `.nv.callgraph` and `.rel*.text.*` too, as cuobjdump -elf
+/// shows them (CUDA 11 to 13): attributes of 4 bytes (format, code, value), followed by as many bytes as the value says where
+/// the format is 4. @throws InputError naming `source` for what is no cubin.
 Cubin parse_cubin(std::string_view bytes, std::string_view source);
 
 }  // namespace occbench

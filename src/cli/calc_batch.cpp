@@ -223,9 +223,8 @@ constexpr std::size_t kNameWidth = 44;
 
 constexpr int kDefaultBlockThreads = 256;
 
-/// Of code whose functions the linker has not brought together.
 constexpr std::string_view kNotLinked =
-    "not linked: functions that it calls may need more registers and local memory; ask the linked program";
+    "not linked: functions that it calls and shared memory elsewhere add to this; ask the linked program";
 
 const Limits& limits_for(const DeviceKernel& kernel, const BinaryQuestion& question) {
   return limits_of(question.compute_capability.value_or(kernel.compute_capability));
@@ -265,10 +264,9 @@ Json row_of(const DeviceKernel& kernel, const Question& question, const std::str
   row["cuda_toolkit"] = kernel.toolkit;
   row["kernel"] = source_name(kernel.symbol);
   row["code_architecture"] = kernel.architecture;
-  row["local_bytes_per_thread"] =
-      kernel.calls_unlinked ? Json() : Json(kernel.usage.local_bytes_per_thread.value_or(0));
+  row["local_bytes_per_thread"] = kernel.usage.local_bytes_per_thread.value_or(0);
   row["spill_bytes"] = kernel.local ? Json(kernel.local->bytes) : Json();
-  row["note"] = kernel.calls_unlinked ? Json(kNotLinked) : Json();
+  row["note"] = kernel.needs_linker ? Json(kNotLinked) : Json();
   row.update(answered_json(question));
   if (const std::string why = kernel.why_not(question.configuration.launch); !why.empty()) {
     for (const char* none : {"blocks_per_sm", "theoretical_pct", "warps_per_sm", "threads_per_sm"})
@@ -276,7 +274,10 @@ Json row_of(const DeviceKernel& kernel, const Question& question, const std::str
     row["cannot_launch"] = why;
   }
   row["symbol"] = kernel.symbol;
-  row["stack_bytes_per_thread"] = kernel.calls_unlinked ? Json() : Json(kernel.stack_bytes);
+  row["stack_bytes_per_thread"] = kernel.stack_bytes;
+  for (const char* more : {"static_shared_bytes", "local_bytes_per_thread", "stack_bytes_per_thread"}) {
+    if (kernel.needs_linker) row[more] = Json();
+  }
   row["local_load_instructions"] = kernel.local ? Json(kernel.local->loads) : Json();
   row["local_store_instructions"] = kernel.local ? Json(kernel.local->stores) : Json();
   const auto known = [](std::int64_t threads) { return threads > 0 ? Json(threads) : Json(); };
@@ -359,12 +360,12 @@ std::string as_table(std::span<const DeviceKernel> kernels, const BinaryQuestion
       name += fmt::format(" #{}", number);
       legend = "#2           another kernel of that name, shortened; --format csv has whole names\n";
     }
-    const char* const more = kernel.calls_unlinked ? "+" : "";
+    const char* const more = kernel.needs_linker ? "+" : "";
     std::vector<std::string> line = {
         std::move(name),
         kernel.architecture,
         std::to_string(kernel.usage.registers_per_thread) + more,
-        std::to_string(kernel.usage.static_shared_bytes),
+        std::to_string(kernel.usage.static_shared_bytes) + more,
         std::to_string(kernel.stack_bytes) + more,
         std::to_string(kernel.usage.local_bytes_per_thread.value_or(kernel.stack_bytes)) + more,
         kernel.local ? fmt::format("{}/{}", kernel.local->loads, kernel.local->stores) : "?",
@@ -381,7 +382,7 @@ at N         theoretical occupancy, %, of blocks of N threads; - where the launc
 local B      local memory per thread, the stack included
 local ld/st  instructions that load from and store to it: spills, and arrays that registers cannot hold; ? not counted
 )" + legend +
-         (std::ranges::any_of(kernels, &DeviceKernel::calls_unlinked)
+         (std::ranges::any_of(kernels, &DeviceKernel::needs_linker)
               ? fmt::format("N+           {}\n", kNotLinked)
               : "") +
          (asked.block_threads ? ""

@@ -165,17 +165,19 @@ void note_unseen(Comparison& into) {
     });
   };
   const auto uncounted =
-      kernels([](const Row& row) { return row.local_bytes_per_thread != 0 && !row.spill_bytes; });
+      kernels([](const Row& of) { return of.local_bytes_per_thread != 0 && !of.spill_bytes; });
   if (uncounted > 0)
     into.general.push_back(
         {Grade::note,
          fmt::format("spill_bytes of {} not compared: neither side counted local loads and stores",
                      uncounted == 1 ? "1 kernel is" : fmt::format("{} kernels are", uncounted)),
          "spill_bytes"});
-  if (kernels([](const Row& row) { return !row.local_bytes_per_thread; }) == 0) return;
-  into.lacking.insert({"registers_per_thread", "spill_bytes", "theoretical_pct"});
-  into.general.push_back(
-      {Grade::note, "functions that unlinked kernels call are not compared: gate the linked program"});
+  const auto unlinked = kernels([](const Row& of) { return !of.local_bytes_per_thread; });
+  if (unlinked == 0) return;
+  if (unlinked == std::ssize(into.cases))
+    into.lacking.insert({"registers_per_thread", "static_shared_bytes", "spill_bytes", "theoretical_pct"});
+  into.general.push_back({Grade::note, fmt::format("{} of {} kernels are not linked: gate the linked program",
+                                                   unlinked, into.cases.size())});
 }
 
 Comparison compare_runs(std::span<const RecordedRun> baseline, std::span<const RecordedRun> candidate,

@@ -93,8 +93,7 @@ std::string content_of(const KernelSource& source, const KernelBuild& build, con
   return content + (source.included ? *source.included : included_by(source));
 }
 
-/// What to do about code of the host, which NVRTC does not compile, or what a definition does to a template of the source that
-/// has a parameter of its name; else empty.
+/// What to do about code of the host, which NVRTC lacks, or about a definition of a template parameter's name; else empty.
 std::string hint_on(const std::string& log, const KernelSource& source, const KernelBuild& build) {
   for (const char* complaint : {"cannot open source file", "device-side kernel launch",
                                 "explicitly marked as a __host__", "requires --extended-lambda"}) {

@@ -229,8 +229,7 @@ std::string cut_to_length(const std::string& text) {
   return shortened(text, kLongestKernelName, kLongestKernelName - kTail - kBetween.size(), kBetween);
 }
 
-/// Of relocatable device code: nvcc puts the module in front of what a file keeps to itself, and with it hashes of its path
-/// and maybe a mangled name. The length is the module's.
+/// Of relocatable device code: nvcc puts the module in front of what a file keeps to itself, and with it hashes of its path.
 ///   __nv_static_25__f2289418_4_k_cu_a83b04ce__Z4statPf -> _Z4statPf
 std::string without_module(const std::string& name) {
   constexpr std::string_view kStatic = "__nv_static_";
