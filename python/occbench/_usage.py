@@ -5,11 +5,17 @@ from importlib import import_module
 from os import PathLike, fspath
 from types import ModuleType
 from typing import Any, TypedDict
+from warnings import warn
 
 from occbench import _command
 
 
-class Usage(TypedDict):
+class _OfFile(TypedDict, total=False):
+    barriers: int  # a block
+    cluster: int  # blocks, 1 = none
+
+
+class Usage(_OfFile):
     """What calc() takes of a compiled kernel: `calc(**usage(kernel), block_size=256)`."""
 
     registers: int  # per thread
@@ -26,7 +32,8 @@ def usage(kernel: object, name: str | None = None, arch: str | None = None) -> U
     - CuPy: a RawKernel;
     - numba: a function of `@cuda.jit` that was compiled for one signature;
     - a module of torch.utils.cpp_extension, or the path of a library, object or cubin. `name` is a regular expression
-      found in the kernel's name, `arch` ("sm_90") the architecture of its code; the CUDA toolkit's cuobjdump reads it.
+      found in the kernel's name, `arch` ("sm_90") the architecture of its code; the CUDA toolkit's cuobjdump reads it,
+      and named barriers and clusters too. What only the linker knows is warned of.
 
     Raises ValueError if it is none of them, is not compiled yet, or is several kernels.
     """
@@ -110,9 +117,13 @@ def _of_file(file: str, name: str | None, arch: str | None) -> Usage:
             f"{file} has {len(kernels)} such kernels: {several}{more}; choose one by name and arch, or another file"
         )
     kernel = kernels[0]
+    if kernel["note"]:
+        warn(f"{file}: {kernel['note']}", stacklevel=3)
     return Usage(
         registers=kernel["registers_per_thread"],
-        static_smem=kernel["static_shared_bytes"],
+        static_smem=kernel["static_shared_bytes"] or 0,  # unknown before linking
         dynamic_smem=0,
         compute_capability=kernel["compute_capability"],
+        barriers=kernel["barriers"],
+        cluster=kernel["cluster_blocks"],
     )

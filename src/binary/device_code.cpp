@@ -60,12 +60,6 @@ std::vector<std::string> listed(const Cuobjdump& cuobjdump, const char* option, 
   return names;
 }
 
-ResourceListing resources(const Cuobjdump& cuobjdump, const fs::path& file) {
-  ResourceListing listing;
-  cuobjdump.run({"-res-usage"}, file, [&](std::string_view line) { listing.read(line); });
-  return listing;
-}
-
 std::vector<Placed> all_kernels(const ResourceListing& listing, const std::vector<std::string>& names,
                                 const fs::path& file) {
   if (listing.cubins().size() != names.size()) {
@@ -110,17 +104,10 @@ void keep_code_that_runs_on(std::vector<Placed>& kernels, ComputeCapability gpu)
   });
 }
 
-void keep_named(std::vector<Placed>& kernels, const std::string& text) {
-  const Pattern pattern(text);
-  std::erase_if(kernels, [&](const Placed& placed) {
-    return !pattern.found_in(source_name(placed.kernel.symbol)) && !pattern.found_in(placed.kernel.symbol);
-  });
-}
-
-/// "sm_90a", or of "90", "9.0" and "sm_90" the code of that number with or without a letter.
+/// "sm_90a" or "sm_90", or of "90" and "9.0" the code of that number with or without a letter.
 bool is_of_architecture(const DeviceKernel& kernel, const std::string& wanted) {
-  return kernel.architecture == wanted || (!std::isalpha(static_cast<unsigned char>(wanted.back())) &&
-                                           kernel.compute_capability == parse_compute_capability(wanted));
+  return wanted.starts_with("sm_") ? kernel.architecture == wanted
+                                   : kernel.compute_capability == parse_compute_capability(wanted);
 }
 
 /// "compute_90" of PTX for each architecture, "sm_90", that is asked for.
@@ -164,7 +151,10 @@ std::vector<Placed> selected(std::vector<Placed> kernels, const CodeSelection& s
     if (kernels.empty()) throw InputError("{}: {}; {}", file.string(), reason, code);
   };
   if (!selection.kernels.empty()) {
-    keep_named(kernels, selection.kernels);
+    const Pattern pattern(selection.kernels);
+    std::erase_if(kernels, [&](const Placed& placed) {
+      return !pattern.found_in(source_name(placed.kernel.symbol)) && !pattern.found_in(placed.kernel.symbol);
+    });
     require_some(fmt::format("no kernel has a name that --kernel '{}' is found in", selection.kernels));
     code = fmt::format("of these kernels there is code for {}", fmt::join(architectures_of(kernels), ", "));
   }
@@ -191,6 +181,9 @@ void add_cubin(const Cubin& cubin, DeviceKernel& kernel) {
   const auto found = cubin.kernels.find(kernel.symbol);
   if (found == cubin.kernels.end()) return;
   kernel.usage.barriers = found->second.barriers;
+  kernel.needs_linker = found->second.needs_linker;
+  if (!cubin.linked) kernel.usage.local_bytes_per_thread = kernel.stack_bytes = found->second.frame_bytes;
+  if (kernel.needs_linker) kernel.usage.local_bytes_per_thread.reset();
   static_cast<LaunchBounds&>(kernel) = found->second;
 }
 
@@ -210,13 +203,11 @@ std::pair<std::string, std::size_t> local_users(std::span<const Placed> kernels)
 }
 
 /// Counts the local accesses of those of a cubin's kernels that have local memory.
-void add_local_accesses(const Cuobjdump& cuobjdump, const fs::path& file, const Cubin& cubin,
+void add_local_accesses(const Cuobjdump& cuobjdump, const fs::path& file, std::size_t functions,
                         std::span<Placed> kernels) {
   const auto [symbols, count] = local_users(kernels);
-  if (count == 0) return;
   std::vector<std::string> options = {"-sass"};
-  if (kFunctionsInTheTimeOfOne * count < cubin.kernels.size())
-    options.insert(options.end(), {"-fun", symbols});
+  if (kFunctionsInTheTimeOfOne * count < functions) options.insert(options.end(), {"-fun", symbols});
   CodeListing listing;
   cuobjdump.run(options, file, [&](std::string_view line) { listing.read(line); });
   for (auto& [number, kernel] : kernels) {
@@ -242,61 +233,43 @@ class CubinReading {
       cubins.push_back(kernels.subspan(begin, end - begin));
       begin = end;
     }
-    limit_instructions(cubins, most_disassembled);
+    std::string why;
     {
       Waiting waiting("reading machine code:", cubins.size());
       for (std::size_t begin = 0; begin < cubins.size(); begin += kCubinsAtOnce)
-        read_some(std::span(cubins).subspan(begin, std::min(kCubinsAtOnce, cubins.size() - begin)), waiting);
+        read_some(std::span(cubins).subspan(begin, std::min(kCubinsAtOnce, cubins.size() - begin)),
+                  most_disassembled, waiting);
+      why = why_not_counted(most_disassembled);
     }
-    if (has_disassembler_) return;
-    leave_out_instructions(cubins);
-    fmt::print(remarks_,
-               "local loads and stores of {} are not counted: cuobjdump finds no nvdisasm; it comes "
-               "with the CUDA "
-               "toolkit (package cuda-nvdisasm-*), and `pip install nvidia-cuda-nvdisasm` has it too\n",
-               counted(static_cast<std::int64_t>(local_users(kernels).second), "kernel"));
+    if (why.empty()) return;
+    for (Placed& placed : kernels) {
+      if (placed.kernel.usage.local_bytes_per_thread != 0) placed.kernel.local.reset();
+    }
+    fmt::print(remarks_, "local loads and stores of {} are not counted: {}\n",
+               counted(static_cast<std::int64_t>(local_users(kernels).second), "kernel"), why);
   }
 
  private:
-  /// Where too many cubins have kernels that use local memory.
-  void limit_instructions(std::span<const std::span<Placed>> cubins, std::size_t most) {
-    std::size_t kernels = 0;
-    std::size_t disassembled = 0;
-    for (const std::span<Placed> of_cubin : cubins) {
-      const std::size_t users = local_users(of_cubin).second;
-      kernels += users;
-      disassembled += users > 0 ? 1 : 0;
-    }
-    counts_instructions_ = disassembled <= most;
-    if (counts_instructions_) return;
-    leave_out_instructions(cubins);
-    fmt::print(remarks_,
-               "local loads and stores of {} kernels are not counted: they stand in {} cubins, of which at "
-               "most {} are disassembled; ask for fewer by --kernel RE, --arch or --cc\n",
-               kernels, disassembled, most);
-  }
+  /// A cubin that has kernels which use local memory.
+  struct Disassembled {
+    fs::path path;
+    std::size_t functions;
+    std::span<Placed> kernels;
+  };
 
-  /// Of all kernels that use local memory.
-  void leave_out_instructions(std::span<const std::span<Placed>> cubins) {
-    for (const std::span<Placed> of_cubin : cubins) {
-      for (Placed& placed : of_cubin) {
-        if (placed.kernel.usage.local_bytes_per_thread > 0) placed.kernel.local.reset();
-      }
-    }
-  }
-
-  void read_some(std::span<const std::span<Placed>> cubins, Waiting& waiting) {
-    const TemporaryFolder folder;
+  void read_some(std::span<const std::span<Placed>> cubins, std::size_t most_disassembled, Waiting& waiting) {
     std::string wanted;
     for (const std::span<Placed> kernels : cubins)
       wanted += (wanted.empty() ? "" : ",") + names_[kernels.front().cubin];
     cuobjdump_.run(
-        {"-xelf", wanted}, file_, [](std::string_view) {}, folder.path());
+        {"-xelf", wanted}, file_, [](std::string_view) {}, folder_.path());
     for (const std::span<Placed> kernels : cubins) {
-      const fs::path path = folder.path() / names_[kernels.front().cubin];
+      const fs::path path = folder_.path() / names_[kernels.front().cubin];
       const Cubin cubin = whole_cubin(path);
       for (Placed& placed : kernels) add_cubin(cubin, placed.kernel);
-      if (counts_instructions_ && has_disassembler_) count_instructions(path, cubin, kernels);
+      const bool uses_local = local_users(kernels).second > 0;
+      if (uses_local) disassembled_.push_back({path, cubin.kernels.size(), kernels});
+      if (!uses_local || disassembled_.size() > most_disassembled) fs::remove(path);
       waiting.step();
     }
   }
@@ -309,20 +282,29 @@ class CubinReading {
     }
   }
 
-  void count_instructions(const fs::path& path, const Cubin& cubin, std::span<Placed> kernels) {
+  /// Counts instructions; else a clause.
+  std::string why_not_counted(std::size_t most) const {
+    if (disassembled_.size() > most)
+      return fmt::format(
+          "they stand in {} cubins, of which at most {} are disassembled; ask for fewer by "
+          "--kernel RE, --arch or --cc",
+          disassembled_.size(), most);
     try {
-      add_local_accesses(cuobjdump_, path, cubin, kernels);
+      for (const auto& [path, functions, kernels] : disassembled_)
+        add_local_accesses(cuobjdump_, path, functions, kernels);
     } catch (const NoDisassembler&) {
-      has_disassembler_ = false;
+      return "cuobjdump finds no nvdisasm; it comes with the CUDA toolkit (package cuda-nvdisasm-*), and "
+             "`pip install nvidia-cuda-nvdisasm` has it too";
     }
+    return "";
   }
 
   const Cuobjdump& cuobjdump_;
   const fs::path& file_;
   const std::vector<std::string>& names_;
   std::ostream& remarks_;
-  bool counts_instructions_ = true;
-  bool has_disassembler_ = true;
+  const TemporaryFolder folder_;
+  std::vector<Disassembled> disassembled_;
 };
 
 /// The file under a name that cuobjdump takes: of quotes it asks for the second one, and a line end cuts its list.
@@ -366,15 +348,16 @@ std::vector<DeviceKernel> read_device_code(const fs::path& named, const CodeSele
   const bool asks_for_all = selection.architecture.empty() && !selection.runs_on;
   auto ptx_to_come = std::async(asks_for_all ? std::launch::async : std::launch::deferred,
                                 [&] { return listed(cuobjdump, "-lptx", file); });
-  const ResourceListing listing = resources(cuobjdump, file);
+  ResourceListing listing;
+  cuobjdump.run({"-res-usage"}, file, [&](std::string_view line) { listing.read(line); });
   const std::vector<std::string> names = names_to_come.get();
   std::vector<Placed> kernels = all_kernels(listing, names, named);
-  if (kernels.empty()) {
-    throw InputError(
-        "{} has no kernels in machine code; PTX, which the driver compiles, does not say what they will use: "
-        "build for an architecture, as with nvcc -arch=sm_90",
-        named.string());
-  }
+  if (kernels.empty())
+    throw InputError("{} has no kernels in {}", named.string(),
+                     names.empty()
+                         ? "machine code; PTX, which the driver compiles, does not say what they will "
+                           "use: build for an architecture, as with nvcc -arch=sm_90"
+                         : "its machine code, only functions: ask the linked program");
   if (asks_for_all) tell_unanswered_ptx(ptx_to_come.get(), architectures_of(kernels), remarks);
   kernels = selected(std::move(kernels), selection, named, [&] { return ptx_to_come.get(); });
   CubinReading(cuobjdump, file, names, remarks).read(kernels, selection.most_disassembled);
@@ -387,10 +370,13 @@ namespace {
 
 constexpr unsigned kMachineCuda = 190;  // EM_CUDA
 
-// As cuobjdump -elf names them: EIATTR_MAX_THREADS, EIATTR_REQNTID, EIATTR_KPARAM_INFO and _V2, EIATTR_NUM_BARRIERS; EIFMT_SVAL.
+// As cuobjdump -elf names them: EIATTR_MAX_THREADS, EIATTR_REQNTID, EIATTR_FRAME_SIZE, EIATTR_KPARAM_INFO and _V2,
+// EIATTR_CTA_PER_CLUSTER, EIATTR_NUM_BARRIERS; EIFMT_SVAL.
 constexpr unsigned kMaxThreads = 0x05;
 constexpr unsigned kRequiredThreads = 0x10;
+constexpr unsigned kFrameSize = 0x11;
 constexpr unsigned kParameter = 0x17;
+constexpr unsigned kClusterBlocks = 0x3d;
 constexpr unsigned kLargeParameter = 0x45;
 constexpr unsigned kNumBarriers = 0x4c;
 constexpr unsigned kFormatSized = 4;
@@ -412,6 +398,8 @@ class CubinReader {
     if (header.e_shstrndx >= sections.size()) refuse();
     const std::string_view names = part(sections[header.e_shstrndx]);
     for (const Elf64_Shdr& section : sections) read_section(name_in(names, section.sh_name), section, cubin);
+    if (cubin.linked) return cubin;
+    for (const Elf64_Shdr& section : sections) read_unlinked(names, section, sections, cubin);
     return cubin;
   }
 
@@ -443,6 +431,8 @@ class CubinReader {
 
   void read_section(std::string_view name, const Elf64_Shdr& section, Cubin& cubin) const {
     constexpr std::string_view kInfo = ".nv.info.";
+    if ((section.sh_flags & SHF_ALLOC) != 0 && section.sh_type == SHT_PROGBITS)
+      cubin.loaded_bytes += fmt::format("{}:{}", section.sh_size, part(section));
     if (name.starts_with(kInfo)) {
       cubin.kernels[std::string(name.substr(kInfo.size()))] = read_attributes(part(section));
     } else if (name == ".note.nv.tkinfo") {
@@ -450,44 +440,80 @@ class CubinReader {
     }
   }
 
-  CubinKernel read_attributes(std::string_view info) const {
-    CubinKernel kernel;
+  /// What the linker adds up: own frames, and which functions call others or use shared memory that has no place yet.
+  void read_unlinked(std::string_view names, const Elf64_Shdr& section,
+                     const std::vector<Elf64_Shdr>& sections, Cubin& cubin) const {
+    const auto linked_to = [&](const Elf64_Shdr& of) {
+      if (of.sh_link >= sections.size()) refuse();
+      return sections[of.sh_link];
+    };
+    const auto symbol = [&](std::uint32_t place) {
+      return at<Elf64_Sym>(linked_to(section).sh_offset + place * sizeof(Elf64_Sym));
+    };
+    const auto function = [&](std::uint32_t place) -> CubinKernel& {
+      return cubin.kernels[std::string(name_in(part(linked_to(linked_to(section))), symbol(place).st_name))];
+    };
+    const std::string_view name = name_in(names, section.sh_name);
+    const std::size_t text = name.starts_with(".rel") ? name.find(".text.") : std::string_view::npos;
+    if (name == ".nv.info") {
+      for_each_attribute(part(section), [&](unsigned code, unsigned, std::string_view of) {
+        if (code == kFrameSize && of.size() == 8) function(word(of, 0)).frame_bytes = word(of, 4);
+      });
+    } else if (name == ".nv.callgraph") {
+      // Pairs of caller and callee; 0 and a negative number between them say what kind of call follows.
+      const std::string_view pairs = part(section);
+      for (std::size_t i = 0; i + 8 <= pairs.size(); i += 8) {
+        if (const std::uint32_t caller = word(pairs, i)) function(caller).needs_linker = true;
+      }
+    } else if (text != std::string_view::npos && section.sh_entsize >= sizeof(Elf64_Rel)) {
+      for (std::string_view each = part(section); each.size() >= section.sh_entsize;
+           each.remove_prefix(section.sh_entsize)) {
+        const std::size_t of = symbol(word(each, 12)).st_shndx;
+        if (of < sections.size() && name_in(names, sections[of].sh_name) == ".nv_debug.shared")
+          cubin.kernels[std::string(name.substr(text + 6))].needs_linker = true;
+      }
+    }
+  }
+
+  static std::uint32_t word(std::string_view content, std::size_t place) {
+    std::uint32_t value = 0;
+    std::memcpy(&value, content.data() + place, sizeof value);
+    return value;
+  }
+
+  /// Calls with code, value and content, which only attributes of that format have.
+  void for_each_attribute(std::string_view info, const auto& each) const {
     while (info.size() >= 4) {
-      const auto byte = [&](std::size_t place) { return static_cast<unsigned char>(info[place]); };
-      const unsigned format = byte(0);
-      const unsigned code = byte(1);
-      const unsigned value = byte(2) | static_cast<unsigned>(byte(3)) << 8;
-      const std::size_t size = format == kFormatSized ? value : 0;
+      const std::uint32_t head = word(info, 0);  // format, code, value
+      const std::size_t size = (head & 0xff) == kFormatSized ? head >> 16 : 0;
       if (info.size() - 4 < size) refuse();
-      const std::string_view content = info.substr(4, size);
-      if (code == kNumBarriers && format != kFormatSized) kernel.barriers = static_cast<int>(value & 0xff);
-      if (code == kMaxThreads) kernel.max_block_threads = product_of(content);
-      if (code == kRequiredThreads) kernel.required_block_threads = product_of(content);
-      if ((code == kParameter || code == kLargeParameter) && size == 12)
-        add_parameter(content, code, kernel.parameter_bytes);
+      each(head >> 8 & 0xff, head >> 16, info.substr(4, size));
       info.remove_prefix(4 + size);
     }
+  }
+
+  CubinKernel read_attributes(std::string_view info) const {
+    CubinKernel kernel;
+    for_each_attribute(info, [&](unsigned code, unsigned value, std::string_view content) {
+      if (code == kNumBarriers && content.empty()) kernel.barriers = static_cast<int>(value & 0xff);
+      if (code == kMaxThreads) kernel.max_block_threads = product_of(content);
+      if (code == kRequiredThreads) kernel.required_block_threads = product_of(content);
+      if (code == kClusterBlocks) kernel.cluster_blocks = static_cast<int>(product_of(content));
+      if ((code == kParameter || code == kLargeParameter) && content.size() == 12) {
+        // Its index, its place, its offset, and its size, which has other bits below it.
+        const std::uint32_t place = word(content, 4) & 0xffff;
+        kernel.parameter_bytes.resize(std::max<std::size_t>(kernel.parameter_bytes.size(), place + 1U));
+        kernel.parameter_bytes[place] = word(content, 8) >> (code == kParameter ? 18 : 0);
+      }
+    });
     return kernel;
   }
 
-  /// Its index, its place, its offset, and its size, which has other bits below it.
-  static void add_parameter(std::string_view content, unsigned code, std::vector<std::uint32_t>& bytes) {
-    std::uint16_t place = 0;
-    std::uint32_t size = 0;
-    std::memcpy(&place, content.data() + 4, sizeof place);
-    std::memcpy(&size, content.data() + 8, sizeof size);
-    bytes.resize(std::max<std::size_t>(bytes.size(), place + 1U));
-    bytes[place] = code == kParameter ? size >> 18 : size;
-  }
-
-  /// Of the three dimensions of a block.
+  /// Of the three dimensions of a block or cluster.
   static std::int64_t product_of(std::string_view dimensions) {
     std::int64_t product = 1;
-    for (std::size_t i = 0; i + 4 <= std::min<std::size_t>(dimensions.size(), 12); i += 4) {
-      std::uint32_t extent = 0;
-      std::memcpy(&extent, dimensions.data() + i, sizeof extent);
-      product *= std::min<std::uint32_t>(extent, 1024);
-    }
+    for (std::size_t i = 0; i + 4 <= std::min<std::size_t>(dimensions.size(), 12); i += 4)
+      product *= std::min<std::uint32_t>(word(dimensions, i), 1024);
     return product;
   }
 

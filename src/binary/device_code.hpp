@@ -23,17 +23,21 @@ struct LocalAccesses {
   std::int64_t bytes = 0;
 };
 
-/// Which blocks a kernel can be launched with.
+/// Which blocks and clusters a kernel can be launched with.
 struct LaunchBounds {
   std::int64_t max_block_threads = 0;       ///< 0 where the source gives none
   std::int64_t required_block_threads = 0;  ///< the only block size, 0 = any
+  int cluster_blocks = 0;                   ///< the only cluster, in blocks; 0 = any
 
-  /// A clause; empty where it can be launched.
-  std::string why_not(std::int64_t block_threads) const {
-    const bool can = required_block_threads > 0
-                         ? block_threads == required_block_threads
-                         : max_block_threads == 0 || block_threads <= max_block_threads;
-    return can ? "" : fmt::format("the launch bounds do not allow {} threads per block", block_threads);
+  /// A clause; empty where it can be launched. A launch without clusters gets those of the source.
+  std::string why_not(const Launch& launch) const {
+    if (cluster_blocks > 0 && launch.cluster_blocks > 1 && launch.cluster_blocks != cluster_blocks)
+      return fmt::format("the source sets clusters of {} blocks, which clusters of {} contradict",
+                         cluster_blocks, launch.cluster_blocks);
+    const std::int64_t threads = launch.block_threads;
+    const bool can = required_block_threads > 0 ? threads == required_block_threads
+                                                : max_block_threads == 0 || threads <= max_block_threads;
+    return can ? "" : fmt::format("the launch bounds do not allow {} threads per block", threads);
   }
 };
 
@@ -44,6 +48,8 @@ struct DeviceKernel : LaunchBounds {
   ComputeCapability compute_capability;
   Usage usage;                   ///< static shared memory without the driver's reserve
   std::int64_t stack_bytes = 0;  ///< per thread, part of usage.local_bytes_per_thread
+  /// Relocatable code that calls functions or has shared memory elsewhere, as templates do: the linker adds what they need.
+  bool needs_linker = false;
   /// LDL and STL instructions: spills, and arrays that registers cannot hold. None where they were not counted,
   /// because too many cubins would have had to be disassembled, or there is no nvdisasm.
   std::optional<LocalAccesses> local = LocalAccesses();
@@ -56,7 +62,7 @@ inline constexpr std::size_t kMostDisassembled = 50;
 /// Which kernels of a binary are asked for.
 struct CodeSelection {
   std::string kernels = {};       ///< regular expression found in a kernel's source name; empty = all
-  std::string architecture = {};  ///< "sm_90a", "sm_90", "90" or "9.0"; empty = all
+  std::string architecture = {};  ///< "sm_90a", "sm_90", or for both "90", "9.0"; empty = all
   std::optional<ComputeCapability> runs_on =
       {};  ///< of each kernel the code that such a GPU runs; empty = all
   std::size_t most_disassembled = kMostDisassembled;  ///< cubins
@@ -77,19 +83,22 @@ std::vector<DeviceKernel> read_device_code(const std::filesystem::path& file, co
 /// What a cubin says of a kernel beyond its registers and memory.
 struct CubinKernel : LaunchBounds {
   int barriers = 0;                              ///< named barriers per block
+  std::int64_t frame_bytes = 0;                  ///< of relocatable code: the stack of the function alone
+  bool needs_linker = false;                     ///< as of DeviceKernel
   std::vector<std::uint32_t> parameter_bytes{};  ///< of each parameter
 };
 
 /// A GPU's machine code as an ELF file.
 struct Cubin {
-  bool linked = false;  ///< an executable, whose shared memory includes the driver's reserve from 9.0 on
-  std::string toolkit;  ///< version of the assembler, "13.0.88"; empty if the cubin does not say
+  std::string loaded_bytes;  ///< machine code and constants, without names
+  bool linked = false;       ///< an executable, whose shared memory includes the driver's reserve from 9.0 on
+  std::string toolkit;       ///< version of the assembler, "13.0.88"; empty if the cubin does not say
   std::map<std::string, CubinKernel, std::less<>> kernels;  ///< by symbol; functions that are no kernels too
 };
 
-/// Reads ELF's headers and the sections `.nv.info.SYMBOL`, in the layout that cuobjdump -elf shows (CUDA 11
-/// to 13): attributes of 4 bytes (format, code, value), followed by as many bytes as the value says where the
-/// format is 4. @throws InputError naming `source` for what is no cubin.
+/// Reads ELF's headers and the sections `.nv.info*`, of relocatable code `.nv.callgraph` and `.rel*.text.*` too, as cuobjdump -elf
+/// shows them (CUDA 11 to 13): attributes of 4 bytes (format, code, value), followed by as many bytes as the value says where
+/// the format is 4. @throws InputError naming `source` for what is no cubin.
 Cubin parse_cubin(std::string_view bytes, std::string_view source);
 
 }  // namespace occbench

@@ -316,7 +316,7 @@ void declare_sources(CLI::App& parser, CalcOptions& options) {
             "only kernels in whose name this regular expression is found")
       ->needs(from);
   add_value(parser, "--arch", "ARCH", options.code.architecture,
-            "only code of this architecture: sm_90a, sm_90, 90 or 9.0")
+            "only code of this architecture: sm_90 or sm_90a, both by 90 or 9.0")
       ->needs(from);
 }
 

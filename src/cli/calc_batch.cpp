@@ -223,6 +223,9 @@ constexpr std::size_t kNameWidth = 44;
 
 constexpr int kDefaultBlockThreads = 256;
 
+constexpr std::string_view kNotLinked =
+    "not linked: functions that it calls and shared memory elsewhere add to this; ask the linked program";
+
 const Limits& limits_for(const DeviceKernel& kernel, const BinaryQuestion& question) {
   return limits_of(question.compute_capability.value_or(kernel.compute_capability));
 }
@@ -244,8 +247,10 @@ void narrow_to_kernel(Limits& limits, const DeviceKernel& kernel) {
 
 Question question_at(const DeviceKernel& kernel, const BinaryQuestion& asked, int block_threads) {
   Question question{limits_for(kernel, asked), {asked.launch, kernel.usage}, std::nullopt, {}};
-  question.configuration.launch.block_threads = block_threads;
-  if (kernel.why_not(block_threads).empty()) narrow_to_kernel(question.limits, kernel);
+  Launch& launch = question.configuration.launch;
+  launch.block_threads = block_threads;
+  if (kernel.cluster_blocks > 0 && launch.cluster_blocks == 1) launch.cluster_blocks = kernel.cluster_blocks;
+  if (kernel.why_not(launch).empty()) narrow_to_kernel(question.limits, kernel);
   return question;
 }
 
@@ -263,14 +268,18 @@ Json row_of(const DeviceKernel& kernel, const Question& question, const std::str
   row["code_architecture"] = kernel.architecture;
   row["local_bytes_per_thread"] = kernel.usage.local_bytes_per_thread.value_or(0);
   row["spill_bytes"] = kernel.local ? Json(kernel.local->bytes) : Json();
+  row["note"] = kernel.needs_linker ? Json(kNotLinked) : Json();
   row.update(answered_json(question));
-  if (const std::string why = kernel.why_not(question.configuration.launch.block_threads); !why.empty()) {
+  if (const std::string why = kernel.why_not(question.configuration.launch); !why.empty()) {
     for (const char* none : {"blocks_per_sm", "theoretical_pct", "warps_per_sm", "threads_per_sm"})
       row[none] = 0;
     row["cannot_launch"] = why;
   }
   row["symbol"] = kernel.symbol;
   row["stack_bytes_per_thread"] = kernel.stack_bytes;
+  for (const char* more : {"static_shared_bytes", "local_bytes_per_thread", "stack_bytes_per_thread"}) {
+    if (kernel.needs_linker) row[more] = Json();
+  }
   row["local_load_instructions"] = kernel.local ? Json(kernel.local->loads) : Json();
   row["local_store_instructions"] = kernel.local ? Json(kernel.local->stores) : Json();
   const auto known = [](std::int64_t threads) { return threads > 0 ? Json(threads) : Json(); };
@@ -317,8 +326,8 @@ std::vector<Json> rows_of(std::span<const DeviceKernel> kernels, const BinaryQue
 
 std::string cell(const DeviceKernel& kernel, const BinaryQuestion& asked, int block_threads) {
   const Question question = question_at(kernel, asked, block_threads);
-  const bool possible =
-      block_threads <= question.limits.max_threads_per_block && kernel.why_not(block_threads).empty();
+  const bool possible = block_threads <= question.limits.max_threads_per_block &&
+                        kernel.why_not(question.configuration.launch).empty();
   if (!possible) return "-";
   return fmt::format("{:.3g}",
                      theoretical_occupancy(question.limits, question.configuration).theoretical_pct);
@@ -336,27 +345,31 @@ std::string as_table(std::span<const DeviceKernel> kernels, const BinaryQuestion
   const auto short_name = [](const DeviceKernel& kernel) {
     return shortened_kernel_name(source_name(kernel.symbol));
   };
-  std::map<std::string, std::set<std::string>> alike;  // symbols by the name without namespaces and arguments
-  for (const DeviceKernel& kernel : kernels) alike[short_name(kernel)].insert(kernel.symbol);
-  std::map<std::string, std::vector<std::string>> shown;  // symbols by the name that is shown
+  std::map<std::string, std::set<std::string>> alike;  // names by those without namespaces and arguments
+  for (const DeviceKernel& kernel : kernels) alike[short_name(kernel)].insert(source_name(kernel.symbol));
+  std::map<std::string, std::map<std::string, std::size_t>> shown;  // their numbers by what is shown of them
   std::string legend;
-  for (const DeviceKernel& kernel : kernels) {
+  const std::vector<std::string> cases = case_names(kernels);
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const DeviceKernel& kernel = kernels[i];
+    const std::string whole = source_name(kernel.symbol);
     const bool is_alone = alike[short_name(kernel)].size() == 1;
-    std::string name = narrow(is_alone ? short_name(kernel) : source_name(kernel.symbol));
-    std::vector<std::string>& symbols = shown[name];
-    const auto place = std::ranges::find(symbols, kernel.symbol) - symbols.begin();
-    if (place == std::ssize(symbols)) symbols.push_back(kernel.symbol);
-    if (place > 0) {
-      name += fmt::format(" #{}", place + 1);
+    std::string name = narrow(is_alone ? short_name(kernel) : whole);
+    auto& numbers = shown[name];
+    const std::size_t number = numbers.try_emplace(whole, numbers.size() + 1).first->second;
+    name += cases[i].substr(whole.size() + 1 + kernel.architecture.size());
+    if (number > 1) {
+      name += fmt::format(" #{}", number);
       legend = "#2           another kernel of that name, shortened; --format csv has whole names\n";
     }
+    const char* const more = kernel.needs_linker ? "+" : "";
     std::vector<std::string> line = {
         std::move(name),
         kernel.architecture,
-        std::to_string(kernel.usage.registers_per_thread),
-        std::to_string(kernel.usage.static_shared_bytes),
-        std::to_string(kernel.stack_bytes),
-        std::to_string(kernel.usage.local_bytes_per_thread.value_or(0)),
+        std::to_string(kernel.usage.registers_per_thread) + more,
+        std::to_string(kernel.usage.static_shared_bytes) + more,
+        std::to_string(kernel.stack_bytes) + more,
+        std::to_string(kernel.usage.local_bytes_per_thread.value_or(kernel.stack_bytes)) + more,
         kernel.local ? fmt::format("{}/{}", kernel.local->loads, kernel.local->stores) : "?",
         std::to_string(kernel.usage.barriers)};
     for (const int size : sizes) line.push_back(cell(kernel, asked, size));
@@ -371,6 +384,9 @@ at N         theoretical occupancy, %, of blocks of N threads; - where the launc
 local B      local memory per thread, the stack included
 local ld/st  instructions that load from and store to it: spills, and arrays that registers cannot hold; ? not counted
 )" + legend +
+         (std::ranges::any_of(kernels, &DeviceKernel::needs_linker)
+              ? fmt::format("N+           {}\n", kNotLinked)
+              : "") +
          (asked.block_threads ? ""
                               : "one kernel   its limits and what to change: --kernel NAME --block-size N\n");
 }
@@ -404,13 +420,11 @@ std::string answer_batch(const std::string& file, const GpuOption& gpu, AnswerFo
 
 std::string answer_binary(std::span<const DeviceKernel> kernels, const BinaryQuestion& question,
                           AnswerFormat format) {
-  if (format == AnswerFormat::table) {
-    const bool is_one =
-        kernels.size() == 1 && question.block_threads && kernels[0].why_not(*question.block_threads).empty();
-    return as_table(kernels, question) +
-           (is_one ? "\n" + calc_report(question_at(kernels[0], question, *question.block_threads)) : "");
-  }
-  return flat_text(rows_of(kernels, question), format);
+  if (format != AnswerFormat::table) return flat_text(rows_of(kernels, question), format);
+  const std::string table = as_table(kernels, question);
+  if (kernels.size() != 1 || !question.block_threads) return table;
+  const Question one = question_at(kernels[0], question, *question.block_threads);
+  return kernels[0].why_not(one.configuration.launch).empty() ? table + "\n" + calc_report(one) : table;
 }
 
 }  // namespace occbench

@@ -86,10 +86,11 @@ bool is_one_launch(const Sides& sides, const GateContext& context, ComparedCase&
   return true;
 }
 
-/// What a column of `calc` says of a calculated row, in brackets; empty where it says nothing.
-std::string in_brackets(const Row& row, std::string_view column) {
-  const auto said = std::ranges::find(row.extra, column, &std::pair<std::string, std::string>::first);
-  return said == row.extra.end() || said->second.empty() ? "" : fmt::format(" ({})", said->second);
+/// What a column of `calc` says of a calculated row, in that form; empty where it says nothing.
+std::string said(const Row& row, std::string_view column, std::string_view form = "{}") {
+  const auto found = std::ranges::find(row.extra, column, &std::pair<std::string, std::string>::first);
+  return found == row.extra.end() || found->second.empty() ? ""
+                                                           : fmt::format(fmt::runtime(form), found->second);
 }
 
 /// Adds a finding for each column that is known before the launch and differs, as grave as its gate rule
@@ -105,16 +106,23 @@ LaunchChange compare_launches(const Sides& sides, const GateContext& context, Co
     different.push_back(column);
     gravest = std::max(gravest, grade_of(*column, before, now));
   }
-  if (different.empty()) return LaunchChange::none;
+  for (const char* bounds : {"max_block_threads", "required_block_threads"}) {
+    if (said(before, bounds) == said(now, bounds)) continue;
+    gravest = Grade::regression;
+    add_finding(into, Grade::regression, bounds,
+                change_text(bounds, said(before, bounds), said(now, bounds)));
+  }
+  if (different.empty() && !gravest) return LaunchChange::none;
   const Grade of_consequences = gravest.value_or(Grade::regression);
   for (const Column* column : different) {
     const std::string was = cell_text(before, *column);
     const std::string is = cell_text(now, *column);
     const Grade grade = grade_of(*column, before, now).value_or(of_consequences);
-    into.findings.push_back({grade,
-                             change_text(column->name, was, is) + (grade == Grade::note ? ": better" : "") +
-                                 (column->name == "theoretical_pct" ? in_brackets(now, "cannot_launch") : ""),
-                             std::string(column->name), was, is, 1000 + std::max(0.0, loss)});
+    into.findings.push_back(
+        {grade,
+         change_text(column->name, was, is) + (grade == Grade::note ? ": better" : "") +
+             (column->name == "theoretical_pct" ? said(now, "cannot_launch", " ({})") : ""),
+         std::string(column->name), was, is, 1000 + std::max(0.0, loss)});
   }
   if (of_consequences == Grade::note) {
     add_finding(into, Grade::note, "", "record the baseline again");
@@ -124,7 +132,7 @@ LaunchChange compare_launches(const Sides& sides, const GateContext& context, Co
     add_finding(
         into, Grade::note, "",
         fmt::format("theoretical occupancy is no lower{}; if the change is meant, record the baseline again",
-                    in_brackets(now, "assumed")));
+                    said(now, "assumed", " ({})")));
   }
   return LaunchChange::other;
 }

@@ -67,7 +67,7 @@ std::vector<SweepAxis> joined(std::vector<SweepAxis> axes, std::span<const Sweep
   return axes;
 }
 
-Launch launch_at(const Point& at, const Device& device, const Usage& usage) {
+Launch launch_at(const Point& at, const Device& device, const Usage& usage, int own_cluster) {
   const Shape block = at.shape("block-size");
   require_within({block.total(), 1, 1}, {kMostOfInt, 1, 1}, "--block-size");
   Launch launch{.block_threads = static_cast<int>(block.total()),
@@ -75,6 +75,7 @@ Launch launch_at(const Point& at, const Device& device, const Usage& usage) {
                 .dynamic_shared_bytes = at.integer("dynamic-smem", std::int64_t{1} << 40),
                 .block_shape = block};
   if (launch.cluster_blocks < 1) throw InputError("--cluster 0: a cluster has at least one block");
+  if (own_cluster > 0 && launch.cluster_blocks == 1) launch.cluster_blocks = own_cluster;
   if (at.has("carveout")) launch.carveout_pct = static_cast<int>(at.integer("carveout", 100));
   const char* const asked = at.has("grid") ? "grid" : at.has("threads") ? "threads" : "waves";
   launch.grid_shape = at.has("grid") ? at.shape("grid")

@@ -40,8 +40,9 @@ SweepAxis static_shared_axis();
 std::vector<SweepAxis> joined(std::vector<SweepAxis> axes, std::span<const SweepAxis> more);
 
 /// The launch that a configuration asks for; `waves` counts in full waves of a kernel of this usage.
+/// @param own_cluster  blocks of the clusters that the kernel is compiled for, which a launch without clusters gets; 0 = none
 /// @throws InputError for a value that no launch can have
-Launch launch_at(const Point& at, const Device& device, const Usage& usage);
+Launch launch_at(const Point& at, const Device& device, const Usage& usage, int own_cluster = 0);
 
 /// What a configuration asks of the registers of a thread.
 struct AskedRegisters {

@@ -6,11 +6,15 @@ namespace occbench {
 
 namespace {
 
-/// Sets it only where it is another: a device without clusters has no such attribute to set.
-void allow_non_portable_clusters(const void* function, bool allowed) {
+cudaFuncAttributes attributes_of(const void* function) {
   cudaFuncAttributes attributes{};
   check(cudaFuncGetAttributes(&attributes, function), "cudaFuncGetAttributes");
-  if ((attributes.nonPortableClusterSizeAllowed != 0) == allowed) return;
+  return attributes;
+}
+
+/// Sets it only where it is another: a device without clusters has no such attribute to set.
+void allow_non_portable_clusters(const void* function, bool allowed) {
+  if ((attributes_of(function).nonPortableClusterSizeAllowed != 0) == allowed) return;
   check(cudaFuncSetAttribute(function, cudaFuncAttributeNonPortableClusterSizeAllowed, allowed ? 1 : 0),
         "cudaFuncSetAttribute(NonPortableClusterSizeAllowed)");
 }
@@ -40,7 +44,8 @@ void launch_kernel_with(Start start, const void* function, const Launch& launch,
     attributes[attribute_count].id = cudaLaunchAttributeCooperative;
     attributes[attribute_count++].val.cooperative = 1;
   }
-  if (launch.cluster_blocks > 1) {
+  // What is compiled for clusters has them without being asked, and theirs may be of another shape.
+  if (launch.cluster_blocks > 1 && attributes_of(function).requiredClusterWidth == 0) {
     attributes[attribute_count].id = cudaLaunchAttributeClusterDimension;
     attributes[attribute_count++].val.clusterDim = {static_cast<unsigned>(launch.cluster_blocks), 1, 1};
   }

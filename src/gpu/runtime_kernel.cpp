@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
-#include <elf.h>
 #include <fstream>
 #include <functional>
 #include <iterator>
@@ -24,19 +22,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// NVRTC has no header of the host's. These two are enough for plain kernels.
+/// NVRTC has no header of the host's. These are enough for plain kernels; the types are those of the toolkit's <cuda/std/cstdint>.
 const std::vector<std::pair<std::string, std::string>> kHeaders = {
     {"cstdint",
      "#pragma once\n"
-     "typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long int64_t;\n"
+     "typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long long int64_t;\n"
      "typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned int uint32_t;\n"
-     "typedef unsigned long uint64_t; typedef long intptr_t; typedef unsigned long uintptr_t;\n"
+     "typedef unsigned long long uint64_t; typedef int64_t intptr_t; typedef uint64_t uintptr_t;\n"
      "namespace std {\n"
      "using ::int8_t; using ::int16_t; using ::int32_t; using ::int64_t; using ::intptr_t;\n"
      "using ::uint8_t; using ::uint16_t; using ::uint32_t; using ::uint64_t; using ::uintptr_t;\n"
      "}\n"},
     {"cstddef",
-     "#pragma once\nnamespace std { using size_t = decltype(sizeof 0); using ptrdiff_t = long; }\n"}};
+     "#pragma once\nnamespace std { using size_t = decltype(sizeof 0); using ptrdiff_t = long; }\n"},
+    {"stdint.h", "#include <cstdint>\n"},
+    {"stddef.h", "#include <cstddef>\n"}};
 
 std::optional<std::string> text_of(const fs::path& file) {
   std::error_code unreadable;
@@ -93,8 +93,14 @@ std::string content_of(const KernelSource& source, const KernelBuild& build, con
   return content + (source.included ? *source.included : included_by(source));
 }
 
-/// What a definition does to a template of the source that has a parameter of its name; else empty.
-std::string hint_on_defines(const KernelSource& source, const KernelBuild& build) {
+/// What to do about code of the host, which NVRTC lacks, or about a definition of a template parameter's name; else empty.
+std::string hint_on(const std::string& log, const KernelSource& source, const KernelBuild& build) {
+  for (const char* complaint : {"cannot open source file", "device-side kernel launch",
+                                "explicitly marked as a __host__", "requires --extended-lambda"}) {
+    if (log.find(complaint) != std::string::npos)
+      return "\nNVRTC compiles device code alone: put code and headers of the host between #ifndef "
+             "__CUDACC_RTC__ and #endif; it has no --extended-lambda";
+  }
   for (const std::string& define : build.defines) {
     const std::string name = define.substr(0, define.find('='));
     for (std::size_t at = source.text.find("template"); at != std::string::npos;
@@ -124,7 +130,7 @@ Nvrtc::Output compiled(const KernelSource& source, const KernelBuild& build, con
         source.name, build.function, output.log));
   if (output.cubin.empty())
     throw DoesNotCompile(fmt::format("{} does not compile for {}:\n{}{}", source.name, build.function,
-                                     output.log, hint_on_defines(source, build)));
+                                     output.log, hint_on(output.log, source, build)));
   return output;
 }
 
@@ -153,7 +159,9 @@ std::string note_on(const std::string& log, int given, const std::optional<int>&
   if (!cap) return {};
   const auto raised = number_in(log, " to lower bound of ", "");
   if (given > std::max<std::int64_t>(*cap, raised.value_or(0)))
-    return fmt::format("the cap of {} registers was not kept: launch bounds of the source override it", *cap);
+    return fmt::format(
+        "the cap of {} registers was not kept: __launch_bounds__ or __maxnreg__ of the source overrides it",
+        *cap);
   return raised ? fmt::format("the assembler raised the cap of {} registers to {}", *cap, *raised) : "";
 }
 
@@ -179,24 +187,6 @@ RuntimeKernel::RuntimeKernel(Nvrtc::Output output, const KernelBuild& build)
   compiled_.spill_bytes = number_in(report, " ", " bytes spill stores").value_or(0) +
                           number_in(report, " ", " bytes spill loads").value_or(0);
   note_ = note_on(output.log, compiled_.usage.registers_per_thread, build.register_cap);
-}
-
-std::string RuntimeKernel::loaded_bytes() const {
-  Elf64_Ehdr header{};
-  if (cubin_.size() < sizeof header) return {};
-  std::memcpy(&header, cubin_.data(), sizeof header);
-  std::string bytes;
-  for (std::size_t i = 0; i < header.e_shnum; ++i) {
-    Elf64_Shdr section{};
-    const std::size_t at = header.e_shoff + i * sizeof section;
-    if (at > cubin_.size() || cubin_.size() - at < sizeof section) return {};
-    std::memcpy(&section, cubin_.data() + at, sizeof section);
-    if ((section.sh_flags & SHF_ALLOC) == 0 || section.sh_type != SHT_PROGBITS) continue;
-    if (section.sh_offset > cubin_.size() || cubin_.size() - section.sh_offset < section.sh_size) return {};
-    bytes += fmt::format("{}:", section.sh_size);
-    bytes.append(cubin_, section.sh_offset, section.sh_size);
-  }
-  return bytes;
 }
 
 const void* RuntimeKernel::function() {

@@ -66,10 +66,6 @@ class RuntimeKernel {
     return note_;
   }
 
-  /// The bytes that are loaded for it: its machine code and constants, without names. Empty where they cannot be
-  /// told.
-  std::string loaded_bytes() const;
-
   /// The function, for the runtime's calls that take one. The first call loads it into the current context.
   /// @throws CudaError, GpuUnavailable where the driver cannot load it
   const void* function();

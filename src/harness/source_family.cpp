@@ -14,6 +14,7 @@
 #include "files/input.hpp"
 #include "gpu/prepared_arguments.hpp"
 #include "harness/experiment.hpp"
+#include "occupancy/gpus.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/launch.hpp"
 #include "occupancy/text.hpp"
@@ -119,7 +120,7 @@ void require_launchable(const RuntimeKernel& code, const std::vector<Argument>& 
   const CubinKernel kernel = parse_cubin(code.cubin(), signature).kernels[code.symbol()];
   if (const std::string why = mismatch(signature, arguments, kernel.parameter_bytes); !why.empty())
     throw InputError("{}: {}", signature, why);
-  if (const std::string why = kernel.why_not(launch.block_threads); !why.empty()) throw InputError(why);
+  if (const std::string why = kernel.why_not(launch); !why.empty()) throw InputError(why);
 }
 
 /// @throws InputError where the file has none, or it cannot be launched so
@@ -191,7 +192,9 @@ Case configure_source(const std::shared_ptr<SourceKernel>& shared, const Point& 
   const bool against_kernel =
       !shared->options.check_against.empty() && !expected_file(shared->options.check_against, arguments);
   const auto code = compile_at(at, device, shared->source, build);
-  const Launch launch = launch_at(at, device, code->compiled().usage);
+  Cubin cubin = parse_cubin(code->cubin(), code->symbol());
+  const Launch launch =
+      launch_at(at, device, code->compiled().usage, cubin.kernels[code->symbol()].cluster_blocks);
   require_launchable(*code, arguments, launch);
   if (against_kernel)
     compile_reference(*shared, build, parse_reference(shared->options.check_against), arguments);
@@ -205,11 +208,11 @@ Case configure_source(const std::shared_ptr<SourceKernel>& shared, const Point& 
                           return prepare_arguments(of, variant, arguments, check_of(shared, arguments, of),
                                                    {1, "launches"}, std::move(compared), &shared->buffers);
                         });
-  if (std::string bytes = code->loaded_bytes(); !bytes.empty()) {
-    for (const std::string& argument : shared->options.arguments) bytes += at.filled_in(argument) + "\n";
-    chosen.code = std::hash<std::string>()(bytes);
-  }
-  if (at.has("work")) chosen.work = parse_work(at.text("work"));
+  for (const std::string& argument : shared->options.arguments)
+    cubin.loaded_bytes += at.filled_in(argument) + "\n";
+  chosen.code = std::hash<std::string>()(cubin.loaded_bytes);
+  if (at.has("work"))
+    chosen.work = parse_work(work_in_cycles(at.text("work"), highest_clock_mhz(device.name)));
   return chosen;
 }
 

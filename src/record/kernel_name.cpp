@@ -131,19 +131,26 @@ std::string without_architectures(std::string text) {
   return text;
 }
 
+/// The text of the length that stands at `at`, and where it ends, with that before it; none where no length stands there.
+std::optional<std::pair<std::string_view, std::size_t>> text_of_length(std::string_view name, std::size_t at,
+                                                                       std::string_view before = "") {
+  std::size_t length = 0;
+  const auto [end, error] = std::from_chars(name.data() + at, name.data() + name.size(), length);
+  const std::string_view rest = name.substr(static_cast<std::size_t>(end - name.data()));
+  if (error != std::errc() || !rest.starts_with(before) || length > rest.size() - before.size())
+    return std::nullopt;
+  return std::pair(rest.substr(before.size(), length), name.size() - rest.size() + before.size() + length);
+}
+
 /// "_GLOBAL__N__sample_cu" of nvcc's "_GLOBAL__N__303738f4_9_sample_cu_main": a hash, the length of the file's name,
 /// the name, and what tells modules apart. Empty for others.
 std::string anonymous_of_any_build(std::string_view identifier) {
   constexpr std::size_t kHashDigits = 8;
-  std::string_view rest = identifier.substr(kAnonymousIdentifier.size());
+  const std::string_view rest = identifier.substr(kAnonymousIdentifier.size());
   if (rest.size() <= kHashDigits || rest[kHashDigits] != '_') return {};
-  rest.remove_prefix(kHashDigits + 1);
-  std::size_t length = 0;
-  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), length);
-  if (error != std::errc()) return {};
-  rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
-  const bool is_whole = rest.size() > length + 2 && rest[0] == '_' && rest[length + 1] == '_';
-  return is_whole ? std::string(kAnonymousIdentifier).append(rest.substr(1, length)) : std::string();
+  const auto file = text_of_length(rest, kHashDigits + 1, "_");
+  const bool is_whole = file && file->second + 1 < rest.size() && rest[file->second] == '_';
+  return is_whole ? std::string(kAnonymousIdentifier).append(file->first) : std::string();
 }
 
 /// "CUB_300001" of "CUB_300001_SM_800_900". Empty for others.
@@ -175,16 +182,6 @@ void replace_identifiers(std::string& name, std::string_view beginning,
       break;
     }
   }
-}
-
-/// The text of the length that stands at `at`, and where it ends; none where no length stands there.
-std::optional<std::pair<std::string_view, std::size_t>> text_of_length(std::string_view name,
-                                                                       std::size_t at) {
-  std::size_t length = 0;
-  const auto [end, error] = std::from_chars(name.data() + at, name.data() + name.size(), length);
-  const auto begin = static_cast<std::size_t>(end - name.data());
-  if (error != std::errc() || length > name.size() - begin) return std::nullopt;
-  return std::pair(name.substr(begin, length), begin + length);
 }
 
 /// Takes away what numba tags a function with: "B2v1", which of its compilations in the process this is, and behind
@@ -235,8 +232,9 @@ std::string cut_to_length(const std::string& text) {
 /// Of relocatable device code: nvcc puts the module in front of what a file keeps to itself, and with it hashes of its path.
 ///   __nv_static_25__f2289418_4_k_cu_a83b04ce__Z4statPf -> _Z4statPf
 std::string without_module(const std::string& name) {
-  const std::size_t mangled = name.starts_with("__nv_static_") ? name.find("__Z") : std::string::npos;
-  return mangled == std::string::npos ? name : name.substr(mangled + 1);
+  constexpr std::string_view kStatic = "__nv_static_";
+  const auto module = name.starts_with(kStatic) ? text_of_length(name, kStatic.size(), "_") : std::nullopt;
+  return module && module->second + 1 < name.size() ? name.substr(module->second + 1) : name;
 }
 
 }  // namespace

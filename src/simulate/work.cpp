@@ -295,7 +295,7 @@ std::string work_in_cycles(std::string_view text, std::optional<double> clock_mh
   if (!microseconds) throw InputError("work '{}': '{}' is no number of microseconds", text, amount);
   if (!clock_mhz || *clock_mhz <= 0) {
     throw InputError(
-        "work '{}' is in microseconds, and the GPU's clock is not known: give its MHz, or cycles", text);
+        "work '{}' is in microseconds, and the GPU's clock is not known: give --clock-mhz, or cycles", text);
   }
   return fmt::format("{}{}{}", text.substr(0, begin), std::round(*microseconds * *clock_mhz),
                      text.substr(end));

@@ -274,6 +274,57 @@ TEST(DeviceCode, OfPtxWithoutMachineCodeIsSaidNotToBeAnsweredFor) {
   EXPECT_EQ(remarks_on({.runs_on = ComputeCapability{9, 0}}), "");
 }
 
+/// As of nvcc -rdc=true: the cubin says that it is not linked and that its symbol 21, `bounded`, calls a function, and cuobjdump
+/// knows no stack.
+std::vector<DeviceKernel> unlinked() {
+  const ScriptedCuobjdump cuobjdump(fmt::format(
+      "'{}' \"$@\" | sed 's/STACK:48/STACK:0/'\n"
+      "put() {{ printf \"$1\" | dd of=kernels.2.sm_90.cubin bs=1 seek=$2 conv=notrunc status=none; }}\n"
+      "[ $1 != -xelf ] || {{ put '\\001' 16 && put '\\025' 5304; }}\n",
+      (kRecorded / "cuobjdump").string()));
+  std::ostringstream remarks;
+  return read_device_code(kRecorded / "resource_usage.txt", {.architecture = "sm_90"}, remarks);
+}
+
+TEST(DeviceCode, ThatIsNotLinkedHasItsOwnFramesAndLeavesOpenWhatCallsNeed) {
+  const std::vector<DeviceKernel> kernels = unlinked();
+  ASSERT_EQ(kernels.size(), 6u);
+  for (const DeviceKernel& kernel : kernels) {
+    const std::string name = source_name(kernel.symbol);
+    const bool spills = name == "spilling(float*)";
+    EXPECT_EQ(kernel.needs_linker, name == "bounded(float*, int)") << name;
+    EXPECT_EQ(kernel.usage.local_bytes_per_thread.value_or(-1), kernel.needs_linker ? -1
+                                                                : spills            ? 48
+                                                                                    : 0)
+        << name;
+    EXPECT_EQ(kernel.stack_bytes, spills ? 48 : 0) << name;
+    EXPECT_EQ(kernel.local.value().bytes, spills ? 80 : 0) << name;
+  }
+  EXPECT_THAT(answer_binary(kernels, {}, AnswerFormat::table),
+              testing::AllOf(testing::ContainsRegex("bounded .* 18\\+ +0\\+ +0\\+ +0\\+ "),
+                             HasSubstr("\nN+           not linked: functions that it calls")));
+  const std::string rows = answer_binary(kernels, {}, AnswerFormat::csv);
+  const CsvTable table = parse_csv(rows, "rows");
+  for (std::size_t row = 0; row < kernels.size(); ++row)
+    EXPECT_EQ(table_cell(table, row, "note").starts_with("not linked: "), kernels[row].needs_linker);
+  const TemporaryFolder folder;
+  const std::string file = folder.path() / "rows.csv";
+  std::ofstream(file) << rows;
+  const auto gated = [&] { return printed({"gate", file.c_str(), file.c_str()}); };
+  EXPECT_THAT(gated(), HasSubstr("1 of 6 kernels are not linked: gate the linked program"));
+  const auto bounded = std::ranges::find_if(kernels, &DeviceKernel::needs_linker);
+  std::ofstream(file) << answer_binary({&*bounded, 1}, {}, AnswerFormat::csv);
+  EXPECT_THAT(gated(), HasSubstr("No regression could have been found."));
+}
+
+TEST(DeviceCode, WithoutKernelsSaysSo) {
+  const ScriptedCuobjdump cuobjdump(
+      fmt::format("'{}' \"$@\" | sed 's/ CONSTANT.*//'\n", (kRecorded / "cuobjdump").string()));
+  std::ostringstream remarks;
+  EXPECT_THAT(message_of([&] { read_device_code(kRecorded / "resource_usage.txt", {}, remarks); }),
+              HasSubstr("has no kernels in its machine code, only functions: ask"));
+}
+
 /// As of a temporary folder on a full disk: /proc has no space at all.
 TEST(DeviceCode, SaysWhereNoSpaceIsLeft) {
   const ScriptedCuobjdump cuobjdump("exit 1\n");
@@ -304,6 +355,14 @@ TEST(DeviceCode, IsSelectedByNameAndArchitecture) {
   EXPECT_THAT(refusal_of({.kernels = "(", .architecture = "sm_90"}),
               HasSubstr("is not a regular expression"));
   EXPECT_THAT(refusal_of({.architecture = "sm_90a"}), HasSubstr("no machine code is of architecture sm_90a"));
+}
+
+TEST(DeviceCode, OfSm90IsWithoutThatOfSm90a) {
+  const ScriptedCuobjdump cuobjdump(
+      fmt::format("'{}' \"$@\" | sed s/sm_80/sm_90a/\n", (kRecorded / "cuobjdump").string()));
+  std::ostringstream remarks;
+  EXPECT_EQ(read_device_code(kRecorded / "resource_usage.txt", {.architecture = "sm_90"}, remarks).size(),
+            6u);
 }
 
 TEST(DeviceCode, IsReadAsInstructionsOnlyForKernelsThatUseLocalMemory) {
@@ -363,6 +422,38 @@ TEST(DeviceCode, CannotLaunchBeyondItsLaunchBounds) {
   EXPECT_EQ(table_cell(answered({kernel}, {.block_threads = 64}), 0, "theoretical_pct"), "0");
 }
 
+TEST(DeviceCode, HasTheClustersOfItsSource) {
+  // The launch bounds of `bounded`, (256, 1, 1), as __cluster_dims__(4).
+  std::string bytes = read_text(kRecorded / "kernels.2.sm_90.cubin");
+  bytes.replace(bytes.find(std::string("\x04\x05\x0c\x00\x00\x01", 6)), 6,
+                std::string("\x04\x3d\x0c\x00\x04\x00", 6));
+  EXPECT_EQ(parse_cubin(bytes, "cubin").kernels["_Z7boundedPfi"].cluster_blocks, 4);
+  DeviceKernel kernel = find("plain(float*)", "sm_90");
+  kernel.cluster_blocks = 4;
+  const auto of = [&](int asked, const char* column) {
+    return table_cell(answered({kernel}, {.block_threads = 32, .launch = {.cluster_blocks = asked}}), 0,
+                      column);
+  };
+  EXPECT_EQ(of(1, "cluster_blocks"), "4");
+  EXPECT_EQ(of(1, "theoretical_pct"), "12.5");
+  EXPECT_EQ(of(4, "theoretical_pct"), "12.5");
+  EXPECT_EQ(of(2, "cannot_launch"), "the source sets clusters of 4 blocks, which clusters of 2 contradict");
+}
+
+TEST(DeviceCode, LaunchBoundsThatAreGoneAreARegressionThoughTheBlockSizeIsAssumed) {
+  const TemporaryFolder folder;
+  std::vector<std::string> files;
+  for (const int bounds : {256, 0}) {
+    DeviceKernel kernel = find("plain(float*)", "sm_90");
+    kernel.max_block_threads = bounds;
+    files.push_back(folder.path() / fmt::format("{}.csv", bounds));
+    std::ofstream(files.back()) << answer_binary({&kernel, 1}, {}, AnswerFormat::csv);
+  }
+  const Outcome gate = run_command(std::vector<std::string>{"gate", files[0], files[1]});
+  EXPECT_EQ(gate.status, ExitStatus::regression);
+  EXPECT_THAT(gate.out, HasSubstr("max_block_threads 256 -> (empty)"));
+}
+
 TEST(DeviceCode, KernelsOfOneNameAreNumbered) {
   const DeviceKernel kernel = find("plain(float*)", "sm_90");
   DeviceKernel larger = kernel;
@@ -375,6 +466,9 @@ TEST(DeviceCode, KernelsOfOneNameAreNumbered) {
     EXPECT_EQ(table_cell(table, !larger_first, "case"), "plain(float*) sm_90 (2 of 2)");
     EXPECT_EQ(table_cell(table, 2, "case"), "plain(float*) sm_80");
   }
+  const std::vector<DeviceKernel> both = {kernel, larger};
+  EXPECT_THAT(answer_binary(both, {}, AnswerFormat::table),
+              testing::AllOf(HasSubstr("\nplain (1 of 2) "), HasSubstr("\nplain (2 of 2) ")));
 }
 
 TEST(DeviceCode, LongNamesKeepWhatNamesTheKernel) {
@@ -486,10 +580,10 @@ struct Assembled {
   int spill_load_bytes = 0;
 };
 
-std::map<std::string, Assembled> compile(const std::string& architecture, const std::string& cubin) {
+std::map<std::string, Assembled> compile(const std::string& options, const std::string& cubin) {
   const std::string command =
-      fmt::format("'{}' -arch={} -cubin -Xptxas -v -o '{}' '{}/tests/binary/kernels.cu' 2>&1", OCCBENCH_NVCC,
-                  architecture, cubin, OCCBENCH_SOURCE_DIR);
+      fmt::format("'{}' {} -cubin -Xptxas -v -o '{}' '{}/tests/binary/kernels.cu' 2>&1", OCCBENCH_NVCC,
+                  options, cubin, OCCBENCH_SOURCE_DIR);
   FILE* log = popen(command.c_str(), "r");
   std::map<std::string, Assembled> functions;
   Assembled* current = nullptr;
@@ -513,10 +607,12 @@ std::map<std::string, Assembled> compile(const std::string& architecture, const 
 }
 
 TEST(DeviceCode, OfAFreshBuildIsWhatTheAssemblerReports) {
-  for (const char* architecture : {"sm_80", "sm_90", "sm_120"}) {
+  for (const std::string options :
+       {"-arch=sm_80", "-arch=sm_90", "-arch=sm_120", "-rdc=true -arch=sm_80", "-rdc=true -arch=sm_90"}) {
+    const std::string architecture = options.substr(options.find("sm_"));
     const TemporaryFolder folder;
     const fs::path cubin = folder.path() / "kernels.cubin";
-    const std::map<std::string, Assembled> assembled = compile(architecture, cubin.string());
+    const std::map<std::string, Assembled> assembled = compile(options, cubin.string());
     ASSERT_EQ(assembled.size(), 6u);
     std::vector<DeviceKernel> kernels;
     try {
@@ -532,6 +628,9 @@ TEST(DeviceCode, OfAFreshBuildIsWhatTheAssemblerReports) {
       EXPECT_EQ(kernel.usage.registers_per_thread, expected.registers) << kernel.symbol;
       EXPECT_EQ(kernel.usage.barriers, expected.barriers) << kernel.symbol;
       EXPECT_EQ(kernel.usage.static_shared_bytes, expected.shared_bytes) << kernel.symbol;
+      const bool calls = kernel.symbol.find("bounded") != std::string::npos;
+      const bool is_template = kernel.symbol.find("reversed") != std::string::npos;
+      EXPECT_EQ(kernel.needs_linker, options.starts_with("-rdc") && (calls || is_template));
       EXPECT_EQ(kernel.stack_bytes, expected.stack_bytes) << kernel.symbol;
       EXPECT_EQ(kernel.local.value().bytes, expected.spill_store_bytes + expected.spill_load_bytes)
           << kernel.symbol;

@@ -527,10 +527,6 @@ TEST(ExplainNumbers, RefuseWhatIsMissingOrCannotBeWithTheOptionTheValueAndTheRan
               HasSubstr("no block of such a launch can have run"));
   EXPECT_THAT(refused("--counter issue=4"),
               HasSubstr("'issue' is none that explain uses beside --achieved: achieved_elapsed_pct, "));
-  // Half of a sum.
-  const std::string part = "smsp__warps_issue_stalled_long_scoreboard.avg.per_cycle_active";
-  EXPECT_THAT(refused("--counter " + part + "=5"),
-              HasSubstr("such as " + part + "+smsp__warps_issue_stalled_lg_throttle.avg.per_cycle_active"));
   EXPECT_THAT(refused("--achieved 50%"), HasSubstr("'50%' is not a number from 0 to 100: leave out %"));
   EXPECT_THAT(refused("--counter issue_active_pct=101"),
               HasSubstr("issue_active_pct = '101' is not a number from 0 to 100"));

@@ -655,7 +655,8 @@ TEST_F(PredictBatch, WorkThatIsWrongLeavesTheoryAsItIs) {
     EXPECT_EQ(table_cell(found, row, "predicted_pct"), "");
   }
   EXPECT_EQ(table_cell(found, 0, "work"), "equal:100us");
-  EXPECT_THAT(table_cell(found, 0, "note"), HasSubstr("the GPU's clock is not known"));
+  EXPECT_THAT(table_cell(found, 0, "note"),
+              HasSubstr("the GPU's clock is not known: give --clock-mhz, or cycles"));
 }
 
 TEST_F(PredictBatch, ACaseThatWasSkippedComesOutWithANote) {

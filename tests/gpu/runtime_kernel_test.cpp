@@ -103,6 +103,27 @@ TEST_F(RuntimeKernels, SayThatTheAssemblerRaisedACapOfFewerThan24) {
   EXPECT_EQ(capped->note(), "the assembler raised the cap of 16 registers to 24");
 }
 
+TEST_F(RuntimeKernels, MayIncludeIntegersOfTheHostTogetherWithTheToolkit) {
+  const auto compiled = [&](const std::string& text) {
+    return message_of([&] {
+      try {
+        compile({.name = "k.cu", .text = text}, {.function = "k", .compute_capability = {9, 0}});
+      } catch (const DoesNotCompile& refused) {
+        throw InputError("{}", refused.what());
+      }
+    });
+  };
+  const std::string kernel = "__global__ void k(std::int64_t* x, size_t n) { x[n] = 0; }\n";
+  EXPECT_EQ(compiled("#include <stdint.h>\n#include <stddef.h>\n" + kernel), "nothing was thrown");
+  // As <cooperative_groups.h> and others include it; an installation of NVRTC alone lacks it.
+  const std::string toolkit =
+      "#if __has_include(<cuda/std/cstdint>)\n#include <cuda/std/cstdint>\n#endif\n#include <cstdint>\n";
+  EXPECT_EQ(compiled(toolkit + kernel), "nothing was thrown");
+  EXPECT_THAT(compiled("#include <vector>\n" + kernel),
+              HasSubstr("headers of the host between #ifndef __CUDACC_RTC__"));
+  EXPECT_THAT(compiled(kernel + "int"), testing::Not(HasSubstr("__CUDACC_RTC__")));
+}
+
 TEST_F(RuntimeKernels, ThatDoNotCompileShowTheCompilersMessage) {
   try {
     compile({"broken.cu", "__global__ void broken(float* x) { x = unknown; }"},

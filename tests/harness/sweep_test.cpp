@@ -413,6 +413,24 @@ TEST_F(KernelsInFiles, OfWhichSomeDoNotCompileKeepTheRowsOfTheOthers) {
   EXPECT_EQ(rows, 4U);
 }
 
+TEST_F(KernelsInFiles, AreLaunchedInTheClustersOfTheirSource) {
+  constexpr const char* kClusters =
+      "__global__ void __cluster_dims__(4) clusters(float* x) { x[threadIdx.x] = 1; }\n";
+  const std::vector<std::string> arguments = {"--occ_kernel=clusters", "--occ_arg=float[1024]",
+                                              "--occ_axis=block-size=32"};
+  EXPECT_THAT(listed(kClusters, arguments),
+              AllOf(HasSubstr("\"cluster_blocks\":4"), HasSubstr("\"theoretical_pct\":12.5")));
+  std::vector<std::string> others = arguments;
+  others.emplace_back("--occ_axis=cluster=2");
+  EXPECT_THAT(refusal_of(kClusters, others), HasSubstr("which clusters of 2 contradict"));
+}
+
+TEST_F(KernelsInFiles, HaveWorkInMicrosecondsAtTheHighestClock) {
+  EXPECT_THAT(listed(kTwo, {"--occ_kernel=plain", "--occ_arg=float[1024]", "--occ_arg=5",
+                            "--occ_define=MODE=0", "--occ_axis=work=equal:20us"}),
+              HasSubstr("\"work\":\"equal:39600\""));
+}
+
 TEST_F(KernelsInFiles, WithEqualMachineCodeAreRacedOnce) {
   const std::string lines =
       listed(kTwo, {"--occ_kernel=plain", "--occ_arg=float[1024]", "--occ_arg=5", "--occ_define=MODE=0",

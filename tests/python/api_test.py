@@ -354,6 +354,9 @@ class UsageOfKernels(unittest.TestCase):
             for arch, capability in (("sm_80", "8.0"), ("9.0", "9.0")):
                 used = occbench.usage(file, "reversed<256>", arch=arch)
                 self.assertEqual((used["compute_capability"], used["static_smem"]), (capability, 1024))
+            barriers = occbench.usage(file, "named_barriers", arch="sm_90")
+            self.assertEqual((barriers["barriers"], barriers["cluster"]), (6, 1))
+            self.assertEqual(occbench.calc(**barriers, block_size=64).limiter, "barriers")
             with self.assertRaisesRegex(ValueError, r"\(sm_80\), [^,]* \(sm_90\); choose one by name and arch"):
                 occbench.usage(file, "reversed<256>")
             with self.assertRaisesRegex(ValueError, r"has 12 such kernels: .*, \.\.\.; choose"):

@@ -63,6 +63,10 @@ TEST(KernelName, OfRelocatableCodeLacksTheModuleInFrontOfStaticKernels) {
   const std::string of_file = "__nv_static_25__f2289418_4_k_cu_a83b04ce__Z4statPf";
   EXPECT_EQ(demangled_kernel_name(of_file), "stat(float*)");
   EXPECT_EQ(kernel_name_of_any_build(of_file), "_Z4statPf");
+  // Of a module that is told apart by the name of one of its functions.
+  const std::string by_function = "__nv_static_24__f8d9ad54_5_s1_cu__Z1hPf__Z2stPf";
+  EXPECT_EQ(demangled_kernel_name(by_function), "st(float*)");
+  EXPECT_EQ(kernel_name_of_any_build(by_function), "_Z2stPf");
   EXPECT_EQ(demangled_kernel_name(
                 "__nv_static_25__f2289418_4_k_cu_a83b04ce__ZN36_GLOBAL__N__f2289418_4_k_cu_a83b04ce4anonEPf"),
             "(anonymous namespace)::anon(float*)");
