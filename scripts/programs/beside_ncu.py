@@ -12,10 +12,11 @@ import statistics
 import sys
 from pathlib import Path
 
+from sampled import LONG_US, STABLE_POINTS
+
 from record import ACHIEVED, NCU, Done, ncu_launches, traced_launches, write_table
 
 LAUNCHES_OF_NCU = 300
-STABLE_POINTS, LONG_US = 0.3, 5.0
 KEPT = ("commit", "gpu", "driver", "recorded_at", "case", "time_us", "total_time_us", "counters_status", "achieved_pct")
 
 
@@ -23,7 +24,7 @@ def beside(rows: Path, ncu: str) -> list[dict[str, str]]:
     theirs = ncu_launches(ncu)
     lines = []
     for key, row in traced_launches(rows).items():
-        values = [reading[ACHIEVED] for reading in theirs.get(key, [])]
+        values = [reading[ACHIEVED] for reading in theirs.get(key, [])][1:]  # the trace's first is not counted
         if len(values) < 2 or not row["achieved_pct"]:
             continue
         first, middle, third = statistics.quantiles(values, n=4, method="inclusive")
@@ -61,6 +62,10 @@ def main() -> None:
     few = ["--target-processes", "all", "--launch-count", str(LAUNCHES_OF_NCU), "--kill", "yes"]
     ncu = Done([*NCU, *few, *command], limit=600)
     lines = beside(rows, ncu.out)
+    if not lines:
+        sys.exit(
+            f"ncu and the trace have no kernel in common that both counted: {rows}, {ncu.out[-300:]} {ncu.err[-300:]}"
+        )
     write_table(out, lines)
     for line in lines:
         print(*(line[name] for name in (*KEPT[5:], "ncu_achieved_pct", "ncu_middle_half_points", "case")), sep="  ")

@@ -239,7 +239,7 @@ class CubinReading {
       for (std::size_t begin = 0; begin < cubins.size(); begin += kCubinsAtOnce)
         read_some(std::span(cubins).subspan(begin, std::min(kCubinsAtOnce, cubins.size() - begin)),
                   most_disassembled, waiting);
-      why = why_not_counted(most_disassembled);
+      why = why_not_counted(most_disassembled, waiting);
     }
     if (why.empty()) return;
     for (Placed& placed : kernels) {
@@ -270,7 +270,7 @@ class CubinReading {
       const bool uses_local = local_users(kernels).second > 0;
       if (uses_local) disassembled_.push_back({path, cubin.kernels.size(), kernels});
       if (!uses_local || disassembled_.size() > most_disassembled) fs::remove(path);
-      waiting.step();
+      if (!uses_local) waiting.step();
     }
   }
 
@@ -283,15 +283,17 @@ class CubinReading {
   }
 
   /// Counts instructions; else a clause.
-  std::string why_not_counted(std::size_t most) const {
+  std::string why_not_counted(std::size_t most, Waiting& waiting) const {
     if (disassembled_.size() > most)
       return fmt::format(
           "they stand in {} cubins, of which at most {} are disassembled; ask for fewer by "
           "--kernel RE, --arch or --cc",
           disassembled_.size(), most);
     try {
-      for (const auto& [path, functions, kernels] : disassembled_)
+      for (const auto& [path, functions, kernels] : disassembled_) {
         add_local_accesses(cuobjdump_, path, functions, kernels);
+        waiting.step();
+      }
     } catch (const NoDisassembler&) {
       return "cuobjdump finds no nvdisasm; it comes with the CUDA toolkit (package cuda-nvdisasm-*), and "
              "`pip install nvidia-cuda-nvdisasm` has it too";

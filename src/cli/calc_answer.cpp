@@ -498,7 +498,8 @@ std::string grid_sentence(const Question& question, const PartialWaves& partial)
 
 std::vector<std::string> what_to_do(const Question& question, const TheoryAdvice& advice) {
   std::vector<std::string> all = sentences(advice);
-  if (question.limits.min_registers_per_thread > 1 && advice.theoretical_pct < 100)
+  if (question.limits.min_registers_per_thread > 1 &&
+      theoretical_occupancy(question.limits, question.configuration).limiters.contains(Limiter::registers))
     all.insert(all.begin(), "Fewer registers are left out: the code spills already, or has local arrays.");
   const Step* const step = !advice.highest.empty() ? &advice.highest.front()
                            : advice.beyond         ? &*advice.beyond

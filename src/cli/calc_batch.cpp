@@ -270,6 +270,10 @@ Json row_of(const DeviceKernel& kernel, const Question& question, const std::str
   row["spill_bytes"] = kernel.local ? Json(kernel.local->bytes) : Json();
   row["note"] = kernel.needs_linker ? Json(kNotLinked) : Json();
   row.update(answered_json(question));
+  if (kernel.needs_linker) {
+    const Json answers = answers_of_any();
+    for (const auto& [answer, value] : answers.items()) row[answer] = Json();
+  }
   if (const std::string why = kernel.why_not(question.configuration.launch); !why.empty()) {
     for (const char* none : {"blocks_per_sm", "theoretical_pct", "warps_per_sm", "threads_per_sm"})
       row[none] = 0;
@@ -329,7 +333,7 @@ std::string cell(const DeviceKernel& kernel, const BinaryQuestion& asked, int bl
   const bool possible = block_threads <= question.limits.max_threads_per_block &&
                         kernel.why_not(question.configuration.launch).empty();
   if (!possible) return "-";
-  return fmt::format("{:.3g}",
+  return fmt::format("{}{:.3g}", kernel.needs_linker ? "<=" : "",
                      theoretical_occupancy(question.limits, question.configuration).theoretical_pct);
 }
 
@@ -380,7 +384,7 @@ std::string as_table(std::span<const DeviceKernel> kernels, const BinaryQuestion
     lines.push_back(std::move(line));
   }
   return text_table(lines, "<<>") + R"(
-at N         theoretical occupancy, %, of blocks of N threads; - where the launch bounds forbid them
+at N         theoretical occupancy, %, of blocks of N threads; - where launch bounds or clusters forbid them
 local B      local memory per thread, the stack included
 local ld/st  instructions that load from and store to it: spills, and arrays that registers cannot hold; ? not counted
 )" + legend +
@@ -422,7 +426,7 @@ std::string answer_binary(std::span<const DeviceKernel> kernels, const BinaryQue
                           AnswerFormat format) {
   if (format != AnswerFormat::table) return flat_text(rows_of(kernels, question), format);
   const std::string table = as_table(kernels, question);
-  if (kernels.size() != 1 || !question.block_threads) return table;
+  if (kernels.size() != 1 || !question.block_threads || kernels[0].needs_linker) return table;
   const Question one = question_at(kernels[0], question, *question.block_threads);
   return kernels[0].why_not(one.configuration.launch).empty() ? table + "\n" + calc_report(one) : table;
 }

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <ostream>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -480,7 +482,9 @@ void print_text(const CaseRecord& record, const LaunchFacts& facts, const std::v
 }
 
 /// @param text  "resident_blocks=7.3", or with the counter's own name, in the units of ncu
-void set_counter(Readings& readings, std::string_view text) {
+/// @param parts  names of counters of a sum that were given, by column
+void set_counter(Readings& readings, std::map<const Column*, std::set<std::string_view>>& parts,
+                 std::string_view text) {
   const std::size_t equals = std::min(text.find('='), text.size());
   const std::string_view name = text.substr(0, equals);
   const std::string value(text.substr(std::min(equals + 1, text.size())));
@@ -493,11 +497,11 @@ void set_counter(Readings& readings, std::string_view text) {
   std::vector<std::string> metrics;
   for (const Column& column : columns()) {
     if (!column.counter || column.name == "achieved_pct") continue;
-    const std::vector<std::string_view> parts = split(column.counter->metric, '+');
-    if (column.name == name || column.counter->metric == name || std::ranges::count(parts, name) > 0)
+    const std::vector<std::string_view> summed = split(column.counter->metric, '+');
+    if (column.name == name || column.counter->metric == name || std::ranges::count(summed, name) > 0)
       found = &column;
     taken.push_back(column.name);
-    metrics.insert(metrics.end(), parts.begin(), parts.end());
+    metrics.insert(metrics.end(), summed.begin(), summed.end());
   }
   if (found == nullptr)
     throw InputError(
@@ -508,7 +512,20 @@ void set_counter(Readings& readings, std::string_view text) {
                                            found->unit == "%" ? 100 : kMostMeasured);
   Real& reading = readings.counters.*found->counter->value;
   const bool is_part = name != found->name && name != found->counter->metric;
-  reading = (is_part ? reading.value_or(0) : 0) + (name == found->name ? 1 : found->counter->scale) * read;
+  const bool is_first = is_part && parts[found].empty();
+  if ((reading && (!is_part || is_first)) || (is_part && !parts[found].insert(name).second))
+    throw InputError("--counter: '{}' gives {} twice", name, found->name);
+  reading = reading.value_or(0) + (name == found->name ? 1 : found->counter->scale) * read;
+}
+
+void set_counters(Readings& readings, const std::vector<std::string>& texts) {
+  std::map<const Column*, std::set<std::string_view>> parts;
+  for (const std::string& text : texts) set_counter(readings, parts, text);
+  for (const auto& [column, given] : parts) {
+    for (const std::string_view part : split(column->counter->metric, '+')) {
+      if (!given.contains(part)) throw InputError("--counter: {} is a sum; give {} too", column->name, part);
+    }
+  }
 }
 
 /// Declares --gpu, --cc, --sm-count, --block-size, --grid, --registers and so on.
@@ -527,9 +544,7 @@ void declare_numbers_option(CLI::App& parser, NumbersOption& numbers) {
   parser
       .add_option_function<std::vector<std::string>>(
           "--counter",
-          [&numbers](const std::vector<std::string>& texts) {
-            for (const std::string& text : texts) set_counter(numbers.readings, text);
-          },
+          [&numbers](const std::vector<std::string>& texts) { set_counters(numbers.readings, texts); },
           "what other counters read, separated by commas; NAME as in `occbench columns --format csv`, ncu's "
           "too")
       ->delimiter(',')

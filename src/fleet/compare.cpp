@@ -507,13 +507,13 @@ ComparedFleet compare_gpus(const FleetRows& rows, std::span<const std::size_t> j
   if (!baseline.empty() && !by_baseline) {
     // A GPU is no peer of itself, unless its own runs are all there is.
     const auto uuid_of = [&](std::size_t gpu) { return rows.gpus[gpu].uuid; };
-    if (std::ranges::count(all, uuid_of(all.front()), uuid_of) < std::ssize(all)) {
+    const bool is_one_gpu = std::ranges::count(all, uuid_of(all.front()), uuid_of) == std::ssize(all);
+    if (!is_one_gpu)
       std::erase_if(gpus,
                     [&](std::size_t peer) { return std::ranges::count(judged, uuid_of(peer), uuid_of) > 0; });
-    }
     result.remarks.push_back(fmt::format(
-        "the baseline has {} of the {} other GPUs that it needs: the judged GPUs are peers as well",
-        gpus.size(), kFewestPeers));
+        "the baseline has {} of the {} {} that it needs: the judged {} are peers as well", gpus.size(),
+        kFewestPeers, is_one_gpu ? "other runs of this GPU" : "other GPUs", is_one_gpu ? "runs" : "GPUs"));
   }
   const std::size_t in_baseline = gpus.size();
   add(judged);

@@ -154,30 +154,21 @@ void check_run(const RecordedRun& run, std::string_view side, const Tolerances& 
   }
 }
 
-/// Kernels of binaries of which neither side says all: more of the rest would not be seen.
-void note_unseen(Comparison& into) {
-  const auto kernels = [&](bool (*is_unseen)(const Row&)) {
-    const auto is_one = [&](const std::optional<RecordedCase>& side) {
-      return side && side->row.experiment == "binary" && is_unseen(side->row);
-    };
-    return std::ranges::count_if(into.cases, [&](const ComparedCase& each) {
-      return is_one(each.baseline) && is_one(each.candidate);
-    });
+/// Kernels of binaries whose local loads and stores neither side counted: more of them would not be seen.
+void note_uncounted_spills(Comparison& into) {
+  const auto is_uncounted = [](const std::optional<RecordedCase>& side) {
+    if (!side || !side->row.recorded_at.empty()) return false;
+    return side->row.local_bytes_per_thread.value_or(0) > 0 && !side->row.spill_bytes;
   };
-  const auto uncounted =
-      kernels([](const Row& of) { return of.local_bytes_per_thread != 0 && !of.spill_bytes; });
-  if (uncounted > 0)
-    into.general.push_back(
-        {Grade::note,
-         fmt::format("spill_bytes of {} not compared: neither side counted local loads and stores",
-                     uncounted == 1 ? "1 kernel is" : fmt::format("{} kernels are", uncounted)),
-         "spill_bytes"});
-  const auto unlinked = kernels([](const Row& of) { return !of.local_bytes_per_thread; });
-  if (unlinked == 0) return;
-  if (unlinked == std::ssize(into.cases))
-    into.lacking.insert({"registers_per_thread", "static_shared_bytes", "spill_bytes", "theoretical_pct"});
-  into.general.push_back({Grade::note, fmt::format("{} of {} kernels are not linked: gate the linked program",
-                                                   unlinked, into.cases.size())});
+  const auto uncounted = std::ranges::count_if(into.cases, [&](const ComparedCase& each) {
+    return is_uncounted(each.baseline) && is_uncounted(each.candidate);
+  });
+  if (uncounted == 0) return;
+  into.general.push_back(
+      {Grade::note,
+       fmt::format("spill_bytes of {} not compared: neither side counted local loads and stores",
+                   uncounted == 1 ? "1 kernel is" : fmt::format("{} kernels are", uncounted)),
+       "spill_bytes"});
 }
 
 Comparison compare_runs(std::span<const RecordedRun> baseline, std::span<const RecordedRun> candidate,
@@ -200,7 +191,7 @@ Comparison compare_runs(std::span<const RecordedRun> baseline, std::span<const R
   }
   comparison.simulated = kind.simulated();
   for (const Key& key : keys) comparison.cases.push_back(compare_case(key, sides[0], sides[1], context));
-  note_unseen(comparison);
+  note_uncounted_spills(comparison);
   comparison.sort_worst_first();
   const bool looked = std::ranges::any_of(comparison.cases, &ComparedCase::compared);
   if (!looked && comparison.count(Verdict::pass) == comparison.cases.size()) {

@@ -95,11 +95,12 @@ std::string content_of(const KernelSource& source, const KernelBuild& build, con
 
 /// What to do about code of the host, which NVRTC lacks, or about a definition of a template parameter's name; else empty.
 std::string hint_on(const std::string& log, const KernelSource& source, const KernelBuild& build) {
-  for (const char* complaint : {"cannot open source file", "device-side kernel launch",
+  for (const char* complaint : {"open source file", "device-side kernel launch",
                                 "explicitly marked as a __host__", "requires --extended-lambda"}) {
     if (log.find(complaint) != std::string::npos)
       return "\nNVRTC compiles device code alone: put code and headers of the host between #ifndef "
-             "__CUDACC_RTC__ and #endif; it has no --extended-lambda";
+             "__CUDACC_RTC__ and #endif, name folders of your own headers by --include; it has no "
+             "--extended-lambda";
   }
   for (const std::string& define : build.defines) {
     const std::string name = define.substr(0, define.find('='));
@@ -116,7 +117,12 @@ std::string hint_on(const std::string& log, const KernelSource& source, const Ke
 }
 
 Nvrtc::Output compiled(const KernelSource& source, const KernelBuild& build, const Nvrtc& compiler) {
-  std::vector<std::pair<std::string, std::string>> headers = kHeaders;
+  std::vector<std::pair<std::string, std::string>> headers;
+  std::ranges::copy_if(kHeaders, std::back_inserter(headers), [&](const auto& header) {
+    return std::ranges::none_of(source.include_folders, [&](const fs::path& folder) {
+      return fs::exists(folder / header.first);  // the user's own
+    });
+  });
   headers.insert(headers.end(), source.headers.begin(), source.headers.end());
   std::vector<std::string> flags = flags_of(source, build);
   for (const fs::path& folder : compiler.include_folders())

@@ -50,7 +50,7 @@ std::string which_of(std::string_view name, std::span<const Gpu* const> gpus);
 /// `sm_count` with the device's.
 const Gpu* find_gpu_by_driver_name(std::string_view driver_name);
 
-/// The highest clock of the GPU that the driver calls so, MHz; empty where the table lacks it.
+/// The highest clock of the GPU that the driver calls so, or of that key, MHz; empty where the table lacks it.
 std::optional<double> highest_clock_mhz(std::string_view name);
 
 }  // namespace occbench

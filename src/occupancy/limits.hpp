@@ -58,7 +58,7 @@ struct Limits {
   int max_barriers_per_sm;                 ///< named barriers; 0 where they do not limit
   int fp32_lanes;                          ///< FP32 operations (fused multiply-adds) per cycle
   int min_threads_per_block = 1;           ///< more only for a kernel that requires a block size
-  int min_registers_per_thread = 1;        ///< more only for a kernel that spills with fewer
+  int min_registers_per_thread = 1;        ///< more only for a kernel that spills already or has local arrays
 
   constexpr int max_threads_per_sm() const {
     return max_warps_per_sm * threads_per_warp;

@@ -256,7 +256,7 @@ TracedKernel* Tracer::kernel_of(const LaunchCall& call, const Context& context) 
   if (driver_.may_launch_kernels(call)) {
     say_once(
         "kernels of this program may launch others: these are in no row, and in no share of the GPU time; "
-        "counters of launches that wait for them have theirs too");
+        "a counted launch includes those that it launches");
   }
   const bool can_be = context.counter || context.gpu->way != CountersWay::counted;
   Uncounted why_not = can_be ? plan_.why_not(call.name) : Uncounted::second_context;

@@ -501,6 +501,12 @@ TEST(ExplainNumbers, CountersBesideOccupancyCountAsThoseOfARow) {
                                     "long_scoreboard.avg.per_cycle_active=3,smsp__warps_issue_stalled_"
                                     "lg_throttle.avg.per_cycle_active=0.5"));
   EXPECT_EQ(stalls.at("memory_stall_warps"), 3.5);
+  EXPECT_THAT(refusal(launch + stalled + "long_scoreboard.avg.per_cycle_active=3"),
+              HasSubstr("memory_stall_warps is a sum; give smsp__warps_issue_stalled_lg_throttle."));
+  for (const char* again :
+       {"smsp__warps_issue_stalled_long_scoreboard.avg.per_cycle_active=3", "memory_stall_warps=3"})
+    EXPECT_THAT(refusal(launch + stalled + "long_scoreboard.avg.per_cycle_active=3," + again),
+                HasSubstr("gives memory_stall_warps twice"));
   EXPECT_THAT(refusal(launch + " --counter smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active"
                                ".ratio=3"),
               HasSubstr("issue_active_pct / 100"));

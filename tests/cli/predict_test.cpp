@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "files/input.hpp"
 #include "files/output.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/statuses.hpp"
@@ -722,6 +723,17 @@ TEST(Predict, OfAGpuThatNobodyRecordedNamesItAndARangeInsteadOf90Percent) {
       "predict --gpu jetson-agx-orin-64gb --block-size 320 --registers 42 --grid 1700 --work equal:20000");
   EXPECT_THAT(said, AllOf(HasSubstr("% (range: "), Not(HasSubstr("90 %: ")), HasSubstr("73 % of 26"),
                           HasSubstr("\njetson-agx-orin-64gb, 16 SMs; profile generic")));
+  const CsvTable recorded =
+      parse_csv(read_text(OCCBENCH_SOURCE_DIR "/results/interval_coverage.csv"), "shares");
+  std::map<std::string, std::string> shares;
+  for (std::size_t row = 0; row < recorded.rows.size(); ++row) {
+    if (table_cell(recorded, row, "profile") == "generic" &&
+        table_cell(recorded, row, "launches_of") == "held-out GPUs")
+      shares[std::string(table_cell(recorded, row, "kind"))] =
+          fmt::format("{:.0f} % of {}", std::stod(std::string(table_cell(recorded, row, "inside_pct"))),
+                      table_cell(recorded, row, "launches"));
+  }
+  for (const char* kind : {"all", "uneven blocks", "clusters"}) EXPECT_THAT(said, HasSubstr(shares.at(kind)));
 }
 
 TEST(PredictHelp, ShowsEachFormOfWorkAsItIsRead) {
