@@ -90,9 +90,9 @@ struct CubinKernel : LaunchBounds {
 
 /// A GPU's machine code as an ELF file.
 struct Cubin {
-  std::string loaded_bytes;  ///< machine code and constants, without names
-  bool linked = false;       ///< an executable, whose shared memory includes the driver's reserve from 9.0 on
-  std::string toolkit;       ///< version of the assembler, "13.0.88"; empty if the cubin does not say
+  std::size_t code = 0;  ///< hash of machine code and constants, without names
+  bool linked = false;   ///< an executable, whose shared memory includes the driver's reserve from 9.0 on
+  std::string toolkit;   ///< version of the assembler, "13.0.88"; empty if the cubin does not say
   std::map<std::string, CubinKernel, std::less<>> kernels;  ///< by symbol; functions that are no kernels too
 };
 

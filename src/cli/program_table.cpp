@@ -148,7 +148,7 @@ void print_program(std::span<const CaseRecord> cases, std::size_t top, std::ostr
   std::vector<CaseToTell> order = by_time_saved(cases);
   if (top > 0 && top < order.size()) order.resize(top);
   std::vector<std::vector<std::string>> lines = {{"max saved ms", "time ms", "% of time", "launches",
-                                                  "theory %", "predicted, 90 %", "achieved %", "kernel",
+                                                  "theory %", "predicted range", "achieved %", "kernel",
                                                   "finding"}};
   for (const CaseToTell& each : order) lines.push_back(table_line(each, all_us));
   fmt::print(out, "{}\n", text_table(lines, ">>>>>>><<"));

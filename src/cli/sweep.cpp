@@ -56,7 +56,7 @@ std::string prediction_text(const ListedPrediction& predicted) {
 
 void print_list(const Bench& bench, Console& console) {
   std::vector<std::vector<std::string>> lines = {
-      {"case", "registers", "spills, B", "blocks/SM", "theoretical", "predicted, 90 %", "limited by"}};
+      {"case", "registers", "spills, B", "blocks/SM", "theoretical", "predicted range", "limited by"}};
   for (const CaseRecord& each : bench.cases) {
     std::vector<std::string> line(lines.front().size());
     line[0] = each.identity.name;

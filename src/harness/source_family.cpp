@@ -208,9 +208,9 @@ Case configure_source(const std::shared_ptr<SourceKernel>& shared, const Point& 
                           return prepare_arguments(of, variant, arguments, check_of(shared, arguments, of),
                                                    {1, "launches"}, std::move(compared), &shared->buffers);
                         });
-  for (const std::string& argument : shared->options.arguments)
-    cubin.loaded_bytes += at.filled_in(argument) + "\n";
-  chosen.code = std::hash<std::string>()(cubin.loaded_bytes);
+  std::string of_launch = fmt::to_string(cubin.code);
+  for (const std::string& argument : shared->options.arguments) of_launch += "\n" + at.filled_in(argument);
+  chosen.code = std::hash<std::string>()(of_launch);
   if (at.has("work"))
     chosen.work = parse_work(work_in_cycles(at.text("work"), highest_clock_mhz(device.name)));
   return chosen;

@@ -74,7 +74,7 @@ RowTable::RowTable(std::size_t name_width) : name_width_(std::clamp(name_width, 
 
 std::string RowTable::header() const {
   return fmt::format("{:<{}} {:>8} {:>9} {:>13} {:>10} {:>6} {:>11} {:>6}  {}", "case", name_width_,
-                     "theory %", "predict %", "90 %", "achieved %", "+-", "time us", "+- %", "status");
+                     "theory %", "predict %", "range", "achieved %", "+-", "time us", "+- %", "status");
 }
 
 std::string RowTable::line(const CaseRecord& record) const {
