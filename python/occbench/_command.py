@@ -28,6 +28,7 @@ def environment() -> dict[str, str]:
     """This process's, with what the command looks for: the Python that draws the report, and CUPTI and NVRTC where NVIDIA's
     wheels lie in any folder of packages."""
     found = dict(os.environ)
+    found.pop("OCCBENCH_PROGRAM", None)  # which may be a command of this module: it would start itself without end
     found.setdefault("OCCBENCH_PYTHON", sys.executable)
     for folder in sys.path:
         libraries = Path(folder or ".") / "nvidia" / "cu13" / "lib"
