@@ -226,7 +226,7 @@ function showPrediction(answer) {
   $("losses").dataset.sum = sum(losses.map(([, points]) => points));
   $("explanation").textContent = answer.explanation;
   better = answer.advice ?? null;
-  $("better").textContent = better?.sentence ?? "No other grid is predicted to take less time.";
+  $("better").textContent = better?.sentence ?? "No other grid is sure to take less time.";
   $("use").hidden = !better;
   document.documentElement.dataset.shown = "prediction";
 }
@@ -381,7 +381,9 @@ async function begin() {
     });
   }
   $("use").addEventListener("click", () => {
-    change({ block: String(better.block_threads), grid: String(better.grid_blocks), work: better.work });
+    change({
+      block: String(better.block_threads), grid: String(better.grid_blocks), cluster: String(better.cluster_blocks), work: better.work,
+    });
   });
   window.addEventListener("hashchange", () => {
     clearTimeout(newAddress);

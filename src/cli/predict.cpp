@@ -36,12 +36,23 @@ namespace {
 
 /// The note of a prediction with a profile that was made on no such GPU.
 constexpr const char* kUnverified =
-    "unverified: no such GPU was calibrated; on GPUs held out, ranges of all parameters (docs/any-gpu.md) "
-    "had "
-    "95 % of 434 launches, but 73 % of 26 of uneven blocks and 60 % of 10 in clusters";
+    "unverified: no such GPU was calibrated, and none but GH100s was ever compared with its counters; on "
+    "GH100s "
+    "held out, ranges of all parameters (docs/any-gpu.md) had 95 % of 434 launches, but 73 % of 26 of uneven "
+    "blocks "
+    "and 60 % of 10 in clusters";
 
-void note_generic(std::string& note, const Launch& launch) {
+/// @param work  that uses device memory has its bandwidth told
+void note_generic(std::string& note, const Launch& launch, const std::optional<Work>& work,
+                  const ChosenProfile& chosen) {
   add_note(note, kUnverified);
+  if (work && work->rates().bytes > 0)
+    add_note(note,
+             fmt::format("device memory is taken to move {:.3g} B a cycle for each SM{}",
+                         chosen.profile.model.parameters.bytes_per_cycle / chosen.profile.sm_count(),
+                         chosen.has_bandwidth_of_others
+                             ? ", the middle of GPUs of this compute capability: --gpu takes a card's own"
+                             : ""));
   if (launch.cluster_blocks > 1)
     add_note(
         note,
@@ -196,7 +207,7 @@ Answer predict_launch(const PredictOptions& options) {
   record.first_gpc = options.chance.first_gpc;
   record.theory = theory_of(occupancy, launch, profile.sm_count(), chosen.known_sms_per_gpc());
   record.prediction = answer.prediction;
-  if (chosen.quality == ProfileQuality::generic) note_generic(record.note, launch);
+  if (chosen.quality == ProfileQuality::generic) note_generic(record.note, launch, work, chosen);
   if (!work && tasks.longest_block_cycles() < 100)
     add_note(record.note, "--durations is read as cycles: microseconds times the clock in MHz");
   if (work) note_draw(record.note, *work);
@@ -222,9 +233,9 @@ void print_table(const Answer& answer, std::ostream& out) {
   const Prediction& prediction = answer.prediction;
   bool has_gain = false;
   const auto line = [&](std::string_view name, double value, std::string_view unit) {
-    const double rounded = std::round(value * 100) / 100 + 0.0;  // + 0: not "-0.00"
-    has_gain = has_gain || (unit == "points" && rounded > 0);
-    fmt::print(out, "{:<34} {:>12.2f} {}\n", name, rounded, unit);
+    const double shown = std::abs(value) < 0.005 ? 0 : value;  // not "-0.00"
+    has_gain = has_gain || (unit == "points" && shown > 0);
+    fmt::print(out, "{:<34} {:>12.2f} {}\n", name, shown, unit);
   };
   line("theoretical", prediction.theoretical_pct, "%");
   const Losses& losses = prediction.losses;
@@ -280,7 +291,8 @@ void print_json(const Answer& answer, std::ostream& out) {
         {"cluster_blocks", advice->launch.cluster_blocks}, {"work", to_string(advice->work)},
         {"predicted_pct", advice->predicted_pct},          {"predicted_low_pct", advice->interval.low},
         {"predicted_high_pct", advice->interval.high},     {"gain_points", advice->gain_points},
-        {"time_saved_pct", advice->time_saved_pct},        {"sentence", advice->sentence}};
+        {"time_saved_pct", advice->time_saved_pct},        {"time_saved_low_pct", advice->time_saved.low},
+        {"time_saved_high_pct", advice->time_saved.high},  {"sentence", advice->sentence}};
   const Timeline& timeline = answer.prediction.timeline;
   object["timeline"] = {{"step_cycles", timeline.step_cycles}, {"warps", timeline.warps}};
   fmt::print(out, "{}\n", json_text(object));
@@ -371,7 +383,8 @@ void predict_record(CaseRecord& record, const std::optional<DeviceProfile>& prof
                                           "sm_cycles_active_avg, or time_us with sm_clock_mhz or gpu"));
     if (inference != Inference::predicted) return;
   }
-  if (!profile && record.profile_quality == ProfileQuality::generic) note_generic(record.note, on.launch);
+  if (!profile && record.profile_quality == ProfileQuality::generic)
+    note_generic(record.note, on.launch, record.identity.work, profile_of(record));
   record.explanation = explanation_of(facts_of(record));
 }
 

@@ -29,12 +29,20 @@ struct Remedy {
   std::string sentences;
 };
 
-/// Share of the launch's time that another launch of the same work, or of part of it, is simulated to save; below 0 = it takes longer.
-double saved_by(const PredictedLaunch& launch, const Configuration& other, const Tasks& tasks) {
+/// Of the launch's time, what another launch of the same work, or of part of it, is simulated to save.
+struct Saved {
+  double share = 0;     ///< below 0 = it takes longer
+  bool is_told = true;  ///< else, of a generic profile, the ranges of both leave it open
+};
+
+Saved saved_by(const PredictedLaunch& launch, const Configuration& other, const Tasks& tasks) {
   Asked asked = launch.asked;
   asked.launch = other.launch;
   asked.usage = other.usage;
-  return 1 - predict(asked, tasks).cycles_active_max / launch.prediction.cycles_active_max;
+  const Prediction then = predict(asked, tasks);
+  const bool is_generic = asked.chosen.quality == ProfileQuality::generic;
+  return {1 - then.cycles_active_max / launch.prediction.cycles_active_max,
+          !is_generic || then.cycles_range.high < launch.prediction.cycles_range.low};
 }
 
 double share_of_longest_block(const PredictedLaunch& launch) {
@@ -48,7 +56,7 @@ struct WhatIf {
 };
 
 WhatIf what_if(const PredictedLaunch& launch, const Tasks& other, std::string_view how) {
-  const double saved = saved_by(launch, launch.now(), other);
+  const double saved = saved_by(launch, launch.now(), other).share;
   if (saved < kLeastShare) return {};
   return {saved, fmt::format(" {} predicted to save {}.", how, saved_text(100 * saved))};
 }
@@ -70,7 +78,7 @@ WhatIf with_longest_first(const PredictedLaunch& launch) {
 /// @param what_to_do  a finding's; may be empty
 Remedy remedy_of_uneven_blocks(const std::string& what_to_do, const PredictedLaunch& launch) {
   const Prediction& now = launch.prediction;
-  const double equal = std::max(0.0, saved_by(launch, launch.now(), launch.tasks.even_blocks()));
+  const double equal = std::max(0.0, saved_by(launch, launch.now(), launch.tasks.even_blocks()).share);
   const double most = std::max(equal, 1 - now.predicted_elapsed_pct / now.theoretical_pct);
   if (most < kLeastShare) return {.sentences = what_to_do};
   const double share = share_of_longest_block(launch);
@@ -132,11 +140,11 @@ std::vector<LaunchOfWork> whole_waves_of(const Changed& changed, const Predicted
 /// Why no change saves time, a clause; empty where it is not that warps share something.
 std::string_view why_no_time(const std::vector<std::vector<Change>>& all, const PredictedLaunch& launch) {
   if (!launch.tasks.contends()) return "";
-  const double left_now = 1 - saved_by(launch, launch.now(), launch.tasks.alone());
+  const double left_now = 1 - saved_by(launch, launch.now(), launch.tasks.alone()).share;
   const bool saves_alone = std::ranges::any_of(all, [&](const std::vector<Change>& changes) {
     const std::optional<Changed> other = changed_by(changes, launch);
-    return other &&
-           saved_by(launch, other->configuration, other->tasks.alone()) >= 1 - left_now * (1 - kLeastShare);
+    return other && saved_by(launch, other->configuration, other->tasks.alone()).share >=
+                        1 - left_now * (1 - kLeastShare);
   });
   if (!saves_alone) return "";
   return launch.tasks.rates().bytes > 0
@@ -145,9 +153,8 @@ std::string_view why_no_time(const std::vector<std::vector<Change>>& all, const 
 }
 
 /// What one of the remedies of a limit saves.
-struct Saving {
+struct Saving : Saved {
   std::string with;           ///< the change, and the grid where that changes too
-  double share = 0;           ///< of the launch's time
   bool is_simulated = false;  ///< else at most
   bool has_other_grid = false;
 };
@@ -160,31 +167,33 @@ std::optional<Saving> saving_of(const std::vector<Change>& changes, const Findin
   const std::optional<Changed> other = changed_by(changes, launch);
   if (!other) {
     if (!limit.time || limit.time->share <= 0) return std::nullopt;
-    return Saving{.with = name, .share = std::min(1 - share_of_longest_block(launch), limit.time->share)};
+    return Saving{{std::min(1 - share_of_longest_block(launch), limit.time->share)}, name};
   }
-  Saving saving{
-      .with = name, .share = saved_by(launch, other->configuration, other->tasks), .is_simulated = true};
+  Saving saving{saved_by(launch, other->configuration, other->tasks), name, true};
   for (const LaunchOfWork& whole : whole_waves_of(*other, launch)) {
     const Tasks same(whole.work, whole.launch.grid_blocks, warps_of_block(whole.launch.block_threads));
-    const double share = saved_by(launch, {whole.launch, other->configuration.usage}, same);
-    if (share < saving.share + kLeastShare) continue;
-    saving.share = share;
-    saving.with = fmt::format("{} and {}", name, blocks_text(whole.launch.grid_blocks));
-    saving.has_other_grid = true;
+    const Saved saved = saved_by(launch, {whole.launch, other->configuration.usage}, same);
+    if (saved.share < saving.share + kLeastShare) continue;
+    saving = {saved, fmt::format("{} and {}", name, blocks_text(whole.launch.grid_blocks)), true, true};
   }
   return saving;
+}
+
+bool changes_grid_alone(const Launch& advised, Launch now) {
+  const std::int64_t before = std::exchange(now.grid_blocks, advised.grid_blocks);
+  return advised == now && advised.grid_blocks != before;
 }
 
 /// @param grid_alone  what another grid alone saves; null once it was told
 std::string saving_text(const Saving& saving, const Advice*& grid_alone) {
   if (!saving.is_simulated) return fmt::format("at most {:.0f} % with {}", 100 * saving.share, saving.with);
   if (saving.share < kLeastShare) return "nothing with " + saving.with;
+  if (!saving.is_told) return "too little for the range to tell with " + saving.with;
   const Advice* const alone = saving.has_other_grid ? std::exchange(grid_alone, nullptr) : nullptr;
   return fmt::format("{} with {}{}", saved_text(100 * saving.share), saving.with,
-                     alone != nullptr && alone->time_saved_pct >= 100 * kLeastShare
-                         ? fmt::format(" ({} by {} of {} threads alone)", saved_text(alone->time_saved_pct),
-                                       blocks_text(alone->launch.grid_blocks), alone->launch.block_threads)
-                         : "");
+                     alone == nullptr ? ""
+                                      : fmt::format(" ({} by {} alone)", saved_text(alone->time_saved_pct),
+                                                    blocks_text(alone->launch.grid_blocks)));
 }
 
 /// Where no remedy of a limit could be simulated.
@@ -209,14 +218,19 @@ Remedy remedy_of_limit(const Finding& limit, const PredictedLaunch& launch,
     const std::optional<Saving> saving = saving_of(changes, limit, launch);
     if (!saving) continue;
     savings.push_back(*saving);
-    if (saving->is_simulated) most = std::max(most, saving->share);
+    if (saving->is_simulated && saving->is_told) most = std::max(most, saving->share);
   }
   if (std::ranges::none_of(savings, &Saving::is_simulated))
     return {.sentences = all.empty() ? limit.remedy : bounded_remedy(limit, launch)};
-  if (most < kLeastShare && std::ranges::all_of(savings, &Saving::is_simulated))
-    return {.sentences =
-                fmt::format("{} It is predicted to save no time{}.", limit.remedy, why_no_time(all, launch))};
-  const Advice* grid_alone = other_grid ? &*other_grid : nullptr;
+  if (most < kLeastShare && std::ranges::all_of(savings, &Saving::is_simulated)) {
+    const bool is_open = std::ranges::any_of(
+        savings, [](double share) { return share >= kLeastShare; }, &Saving::share);
+    return {.sentences = fmt::format("{} It is predicted to save {}.", limit.remedy,
+                                     is_open ? "too little for the range to tell"
+                                             : fmt::format("no time{}", why_no_time(all, launch)))};
+  }
+  const Advice* grid_alone =
+      other_grid && changes_grid_alone(other_grid->launch, launch.asked.launch) ? &*other_grid : nullptr;
   // Neither durations nor a time tell what warps wait for.
   const std::string_view condition =
       launch.tasks.contends() ? "" : ", if warps wait for latency rather than for memory or issue slots";

@@ -92,15 +92,13 @@ std::vector<LaunchOfWork> candidates(const Asked& asked, const Work& work) {
     candidate.launch.cluster_blocks = cluster_blocks;
     add(candidate);
   }
-  // Shared memory that the kernel itself declares does not change with the block.
-  if (usage.static_shared_bytes > 0 || launch.cluster_blocks > 1) return all;
+  if (launch.cluster_blocks > 1) return all;
   const int warp = limits.threads_per_warp;
   const int least = std::max(warp, launch.block_threads / 2 / warp * warp);
   const int most = std::min(limits.max_threads_per_block, launch.block_threads * 2);
   for (int threads = least; threads <= most; threads += warp) {
     if (threads == launch.block_threads) continue;
-    LaunchOfWork candidate = with_block_size(launch, work, threads);
-    candidate.launch.dynamic_shared_bytes = launch.dynamic_shared_bytes * threads / launch.block_threads;
+    const LaunchOfWork candidate = with_block_size(launch, work, threads);
     const bool is_grid = candidate.launch.grid_blocks <= kMostGridShape.x;
     if (!is_grid || theoretical_occupancy(limits, candidate.launch, usage).blocks_per_sm == 0) continue;
     add(candidate);
@@ -108,12 +106,66 @@ std::vector<LaunchOfWork> candidates(const Asked& asked, const Work& work) {
   return all;
 }
 
-std::string name_of(const Launch& candidate, const Launch& launch) {
+/// Of fewer blocks than SMs: a wave, or as many blocks as are twice as long as overheads are uncertain, if they can the same number on
+/// each SM.
+std::int64_t spread_over_sms(const LaunchOfWork& of, const Topology& topology, std::int64_t wave) {
+  const auto& [launch, work] = of;
+  const double block_cycles = total_cycles(work, launch) / warps_of_block(launch.block_threads);
+  const auto fit = static_cast<std::int64_t>(block_cycles / (2 * kOverheadErrorCycles));
+  const std::int64_t clusters = fit < topology.sm_count() ? 1 : topology.sm_count() / launch.cluster_blocks;
+  const std::int64_t together = clusters * launch.cluster_blocks;
+  return std::min(wave, fit / together * together);
+}
+
+std::string name_of(const Launch& candidate, const Launch& launch, const Usage& usage) {
   std::string name =
       fmt::format("{} of {} threads", blocks_text(candidate.grid_blocks), candidate.block_threads);
+  const std::int64_t shared_bytes = launch.dynamic_shared_bytes + usage.static_shared_bytes;
+  if (candidate.block_threads != launch.block_threads && shared_bytes > 0)
+    name += fmt::format(" and {} B of shared memory", shared_bytes);
   if (candidate.cluster_blocks == launch.cluster_blocks) return name;
   return name + (candidate.cluster_blocks == 1 ? " without clusters"
                                                : fmt::format(" in clusters of {}", candidate.cluster_blocks));
+}
+
+/// " (range: 27 to 36 %)" of a generic profile: others say how sure they are by their intervals.
+std::string range_text(const Interval& saved, ProfileQuality quality) {
+  if (quality != ProfileQuality::generic) return "";
+  const double low = std::floor(saved.low);
+  return saved.high > 99 ? fmt::format(" (range: {} % or more)", low)
+                         : fmt::format(" (range: {} to {} %)", low, std::ceil(saved.high));
+}
+
+/// The advice of another launch; empty where by the ranges of both it may take as long.
+std::optional<Advice> advice_of(const LaunchOfWork& better, const Asked& asked,
+                                const Prediction& prediction) {
+  const Tasks tasks = tasks_of(better);
+  Asked other = asked;
+  other.launch = better.launch;
+  const Simulations simulations = simulate_often(other, tasks);
+  const Interval achieved = intervals_of(other, tasks, simulations).achieved;
+  const double saved_pct = 100 * (1 - simulations.cycles_active_max / prediction.cycles_active_max);
+  const Interval& now = prediction.cycles_range;
+  const Interval then = range_of_cycles(other, tasks, simulations);
+  const Interval saved{100 * (1 - then.high / now.low), 100 * (1 - then.low / now.high)};
+  if (saved_pct < 100 * kLeastShare || saved.low <= 0) return std::nullopt;
+  const bool of_warps = better.launch == asked.launch;
+  const std::string what = of_warps ? "The same work with equal shares for all warps"
+                                    : name_of(better.launch, asked.launch, asked.usage);
+  const std::string_view of_work = of_warps ? ""
+                                   : asked.origin == WorkOrigin::inferred
+                                       ? " for the same work, if its blocks take equally long,"
+                                       : " for the same work";
+  return Advice{better.launch,
+                better.work,
+                simulations.achieved.middle,
+                achieved,
+                simulations.achieved.middle - prediction.predicted_pct,
+                saved_pct,
+                saved,
+                fmt::format("{} would take {} less time{}{} and read {} % instead of {} %.", what,
+                            saved_text(saved_pct), range_text(saved, asked.chosen.quality), of_work,
+                            to_string(achieved), to_string(prediction.interval))};
 }
 
 bool has_too_many_uneven_blocks(const Launch& launch, const Work& work) {
@@ -147,14 +199,14 @@ std::optional<Advice> advise(const Asked& asked, const Work& work, const Predict
 
   const bool of_warps = loses_most_to_uneven_warps(prediction.losses);
   const double asked_cycles = run({launch, work}).cycles_active_max;
-  std::optional<LaunchOfWork> best;
+  std::vector<LaunchOfWork> better;  // each saves more than the one before
   double best_saved_pct = 100 * kLeastShare;
   for (const LaunchOfWork& candidate :
        of_warps ? std::vector{with_even_warps(launch, work)} : candidates(asked, work)) {
     const double saved_pct = 100 * (1 - run(candidate).cycles_active_max / asked_cycles);
     // Those that change less come first.
-    if (saved_pct < best_saved_pct + (best ? 100 * kLeastShare : 0)) continue;
-    best = candidate;
+    if (saved_pct < best_saved_pct + (better.empty() ? 0 : 100 * kLeastShare)) continue;
+    better.push_back(candidate);
     best_saved_pct = saved_pct;
   }
   // Uneven blocks are divided for as long as that saves more.
@@ -167,28 +219,12 @@ std::optional<Advice> advise(const Asked& asked, const Work& work, const Predict
     if (saved_pct < divided_saved_pct + 100 * kLeastShare) break;
     divided_saved_pct = saved_pct;
     if (saved_pct < best_saved_pct) continue;
-    best = candidate;
+    better.push_back(candidate);
     best_saved_pct = saved_pct;
   }
-  if (!best) return std::nullopt;
-  const Tasks tasks = tasks_of(*best);
-  Asked other = asked;
-  other.launch = best->launch;
-  const Simulations simulations = simulate_often(other, tasks);
-  const Interval interval = intervals_of(other, tasks, simulations).achieved;
-  const double predicted_pct = simulations.achieved.middle;
-  const double gain_points = predicted_pct - prediction.predicted_pct;
-  const std::string what =
-      of_warps ? "The same work with equal shares for all warps" : name_of(best->launch, launch);
-  return Advice{best->launch,
-                best->work,
-                predicted_pct,
-                interval,
-                gain_points,
-                best_saved_pct,
-                fmt::format("{} would take {} less time{} and read {} % instead of {} %.", what,
-                            saved_text(best_saved_pct), of_warps ? "" : " for the same work",
-                            to_string(interval), to_string(prediction.interval))};
+  for (; !better.empty(); better.pop_back())
+    if (auto advice = advice_of(better.back(), asked, prediction)) return advice;
+  return std::nullopt;
 }
 
 LaunchOfWork with_block_size(const Launch& launch, const Work& work, int block_threads) {
@@ -209,7 +245,10 @@ std::vector<LaunchOfWork> whole_waves(const LaunchOfWork& of, const Usage& usage
   // Of so many waves the last takes less than is told.
   if (kLeastShare * static_cast<double>(launch.grid_blocks) > static_cast<double>(wave)) return all;
   const std::int64_t below = launch.grid_blocks / wave * wave;
-  for (const std::int64_t grid : {below, below + wave}) {
+  const std::int64_t above = launch.grid_blocks < std::min<std::int64_t>(wave, topology.sm_count())
+                                 ? spread_over_sms(of, topology, wave)
+                                 : below + wave;
+  for (const std::int64_t grid : {below, above}) {
     if (grid <= 0 || grid > kMostGridShape.x || grid == launch.grid_blocks) continue;
     LaunchOfWork whole = with_grid(launch, work, grid);
     const double warps = static_cast<double>(grid) * warps_of_block(launch.block_threads);

@@ -16,6 +16,7 @@ struct Advice {
   Interval interval;          ///< likewise
   double gain_points = 0;     ///< over the prediction of the asked one
   double time_saved_pct = 0;  ///< by the longest SM's active cycles
+  Interval time_saved;        ///< percent, by the intervals of both launches over elapsed cycles
   std::string sentence;
 };
 
@@ -35,8 +36,8 @@ LaunchOfWork with_block_size(const Launch& launch, const Work& work, int block_t
 /// What one simulation of a launch that is only tried may take, by simulation_microseconds(): a choice.
 inline constexpr double kMostTriedMicroseconds = 50'000;
 
-/// The same work in the whole waves of blocks next to its grid, fewer and as many rounds; empty where a wave takes less than
-/// kLeastShare of the time, and without waves whose warps take less than kOverheadErrorCycles.
+/// The same work in the whole waves of blocks next to its grid, fewer and as many rounds, or of fewer blocks than SMs in no more than
+/// are twice as long as overheads are uncertain; empty where a wave takes less than kLeastShare of the time, and without grids whose warps take less than kOverheadErrorCycles.
 std::vector<LaunchOfWork> whole_waves(const LaunchOfWork& of, const Usage& usage, const Limits& limits,
                                       const Topology& topology);
 
@@ -46,10 +47,12 @@ std::string why_not_advised(const Launch& launch, const Work& work);
 
 /// Where most is lost to uneven warps within a block: the same work spread evenly over the warps of the same
 /// launch. Otherwise tries whole waves (the same work in more or fewer blocks), smaller clusters, block sizes from half to twice the
-/// asked one (the same threads in other blocks, dynamic shared memory in proportion), of both with equal work their whole waves too, and, of uneven work, twice as many blocks for as long as another
-/// doubling saves 1 % of the time more. Gives the one that is done soonest by simulation, of those that save about as much the
-/// one that changes less. Work that is drawn is left out: another grid would be another draw. Work keeps its distribution and
-/// its total: cycles are rescaled, and the number of `last` units goes with that of all. Empty if none saves 1 % of the time or is tried: why_not_advised().
+/// asked one (the same threads in other blocks, each with the same shared memory), of both with equal work their whole waves too, and,
+/// of uneven work, twice as many blocks for as long as another doubling saves 1 % of the time more. Gives the one that is done soonest by
+/// simulation, of those that save about as much the one that changes less, and none whose range over elapsed cycles leaves it open
+/// whether it saves time. Work that is drawn is left out: another grid would be another draw. Work keeps its distribution and its
+/// total: cycles are rescaled, and the number of `last` units goes with that of all. Empty if none saves 1 % of the time or is
+/// tried: why_not_advised().
 /// @param prediction  what predict() says of the asked launch
 /// @throws InputError as predict() does.
 std::optional<Advice> advise(const Asked& asked, const Work& work, const Prediction& prediction);

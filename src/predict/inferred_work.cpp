@@ -10,6 +10,7 @@
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
 #include "occupancy/runtime_answers.hpp"
+#include "occupancy/text.hpp"
 #include "occupancy/warps.hpp"
 #include "simulate/simulate.hpp"
 

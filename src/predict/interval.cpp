@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <vector>
 
 #include <fmt/core.h>
@@ -225,10 +226,11 @@ std::string_view why_wide(WorkKind kind, ProfileQuality quality) {
 }
 
 std::string to_string(const Interval& interval) {
-  if (interval.width() > 10)
-    return fmt::format("{:.0f} to {:.0f}", std::floor(interval.low), std::ceil(interval.high));
-  return fmt::format("{:.1f} to {:.1f}", std::floor(10 * interval.low) / 10,
-                     std::ceil(10 * interval.high) / 10);
+  constexpr double kRounding = 1e-9;  // of what has so many digits itself
+  const int digits = interval.width() > 10 ? 0 : 1;
+  const double factor = digits == 0 ? 1 : 10;
+  return fmt::format("{:.{}f} to {:.{}f}", std::floor(factor * interval.low + kRounding) / factor, digits,
+                     std::ceil(factor * interval.high - kRounding) / factor, digits);
 }
 
 std::string named(const Interval& interval, ProfileQuality quality) {

@@ -158,6 +158,11 @@ Simulations simulate_often(const Launch& launch, const Usage& usage, const Limit
 Simulations simulate_often(const Asked& asked, const Tasks& tasks) {
   Simulations simulations = summary(runs_in_time(asked, tasks)(tasks));
   if (const auto range = range_of_unknowns(asked, tasks)) widen(simulations, *range);
+  // Sums are rounded, and so may be above it.
+  const double most = most_pct(asked.launch, theoretical_occupancy(asked.limits, asked.launch, asked.usage),
+                               asked.chosen.profile.sm_count(), tasks);
+  for (RunRange* const runs : {&simulations.achieved, &simulations.elapsed})
+    *runs = {std::min(runs->low, most), std::min(runs->middle, most), std::min(runs->high, most)};
   return simulations;
 }
 
@@ -181,6 +186,13 @@ Intervals intervals_of(const Asked& asked, const Tasks& tasks, const RunRanges& 
                       most_pct(asked.launch, occupancy, sm_count, tasks));
 }
 
+Interval range_of_cycles(Asked asked, const Tasks& tasks, const Simulations& simulations) {
+  asked.origin = WorkOrigin::given;
+  const Interval elapsed = intervals_of(asked, tasks, simulations).elapsed;
+  const double warp_cycles = simulations.cycles_active_max * simulations.elapsed.middle;
+  return {warp_cycles / elapsed.high, warp_cycles / elapsed.low};
+}
+
 Prediction predict(const Asked& asked, const Tasks& tasks) {
   require_simulable(asked.limits, tasks);
   const Simulations simulations = simulate_often(asked, tasks);
@@ -201,6 +213,7 @@ Prediction predict(const Asked& asked, const Tasks& tasks) {
   const Intervals intervals = intervals_of(asked, tasks, simulations);
   prediction.interval = intervals.achieved;
   prediction.elapsed_interval = intervals.elapsed;
+  prediction.cycles_range = range_of_cycles(asked, tasks, simulations);
   return prediction;
 }
 

@@ -42,6 +42,7 @@ struct Prediction : SimulatedReadings {
   Interval interval;  ///< that holds the counter of nine in ten launches (interval.hpp)
   double predicted_elapsed_pct = 0;
   Interval elapsed_interval;
+  Interval cycles_range;  ///< range_of_cycles()
   Losses losses;
 };
 
@@ -72,7 +73,7 @@ Chance chance_of(const ChosenProfile& chosen, const Limits& limits, const Tasks&
 Simulations simulate_often(const Launch& launch, const Usage& usage, const Limits& limits,
                            const DeviceProfile& profile, const Tasks& tasks, const Chance& chance = {});
 
-/// Likewise for a GPU. Lowest and highest also have what range_of_unknowns() finds.
+/// Likewise for a GPU. Lowest and highest also have what range_of_unknowns() finds; none is above most_pct().
 Simulations simulate_often(const Asked& asked, const Tasks& tasks);
 
 /// The intervals of what a launch reads, around its simulations.
@@ -82,6 +83,10 @@ Intervals intervals_of(const Asked& asked, const Tasks& tasks, const RunRanges& 
 /// interval is above theory.
 /// @throws InputError as simulate_often() does.
 Prediction predict(const Asked& asked, const Tasks& tasks);
+
+/// Cycles of the longest SM, by what a launch may read over elapsed cycles: the more it reads, the fewer they are. Inferred work is taken
+/// as equal, as its simulations take it.
+Interval range_of_cycles(Asked asked, const Tasks& tasks, const Simulations& simulations);
 
 /// Seconds that one simulation may take. A prediction needs some ten to thirty of them.
 inline constexpr double kMostSimulationSeconds = 10;

@@ -49,6 +49,14 @@ std::vector<double> peaks_by_sm(ComputeCapability compute_capability) {
   return peaks;
 }
 
+/// Of the table; null for a GPU that it lacks.
+const Gpu* line_of(const GpuIdentity& gpu) {
+  const Gpu* const line = gpu.name.empty() ? nullptr : find_gpu(gpu.name);
+  const bool is_it =
+      line != nullptr && line->compute_capability == gpu.compute_capability && line->sm_count == gpu.sm_count;
+  return is_it ? line : nullptr;
+}
+
 }  // namespace
 
 std::string_view to_string(ProfileQuality quality) {
@@ -125,7 +133,7 @@ ChosenProfile choose_profile(const GpuIdentity& gpu, const fs::path& folder) {
     DeviceProfile profile = find_profile(std::string(name));
     if (quality_of(profile, gpu) != ProfileQuality::generic) return chosen(std::move(profile), gpu);
   }
-  return {generic_profile(gpu), ProfileQuality::generic, bandwidth_of(gpu)};
+  return {generic_profile(gpu), ProfileQuality::generic, bandwidth_of(gpu), line_of(gpu) == nullptr};
 }
 
 GpuIdentity identity_of(const Gpu& gpu) {
@@ -152,9 +160,7 @@ GpuIdentity identity_of(const DeviceProfile& profile) {
 }
 
 Bandwidth bandwidth_of(const GpuIdentity& gpu) {
-  const Gpu* const line = gpu.name.empty() ? nullptr : find_gpu(gpu.name);
-  if (line != nullptr && line->compute_capability == gpu.compute_capability &&
-      line->sm_count == gpu.sm_count) {
+  if (const Gpu* const line = line_of(gpu)) {
     const double peak = peak_bytes_per_cycle(*line);
     return {kLeastOfPeak * peak, kTypicalOfPeak * peak, peak};
   }

@@ -62,6 +62,8 @@ struct ChosenProfile {
   DeviceProfile profile;
   ProfileQuality quality = ProfileQuality::generic;
   Bandwidth bandwidth{};  ///< of the GPU, for the range of a generic prediction
+  bool has_bandwidth_of_others =
+      false;  ///< the profile's is the middle of GPUs of the nearest compute capability
 
   /// SMs of each GPC, as full_wave_of_clusters() takes them; empty for a generic profile, which takes them as even.
   /// Another GPU of a calibrated model may have others.

@@ -59,7 +59,7 @@ void expect_sound(const GpuIdentity& gpu, const Question& question) {
   EXPECT_TRUE(prediction.interval.contains(prediction.predicted_pct));
   EXPECT_LT(prediction.interval.low, prediction.interval.high);
   EXPECT_GE(prediction.interval.low, 0);
-  EXPECT_LE(prediction.interval.high, 100 + kRounding);
+  EXPECT_LE(prediction.interval.high, 100);
   EXPECT_TRUE(prediction.elapsed_interval.contains(prediction.predicted_elapsed_pct));
   if (!tasks.contends() && !tasks.differ_within_blocks()) {
     EXPECT_LE(prediction.interval.high, prediction.theoretical_pct + kRounding);

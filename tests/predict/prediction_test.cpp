@@ -331,6 +331,7 @@ TEST(Interval, OfInferredWorkIsWiderThanOfTheSameWorkGiven) {
 TEST(Interval, IsPrintedInWholePercentsWhereItIsWideAndThenNoNarrowerThanItIs) {
   EXPECT_EQ(to_string(Interval{62.4, 92.3}), "62 to 93");
   EXPECT_EQ(to_string(Interval{74.84, 75.16}), "74.8 to 75.2");
+  EXPECT_EQ(to_string(Interval{12.399999999999999, 12.500000000000002}), "12.4 to 12.5") << "a rounded sum";
   EXPECT_EQ(interval_text({74.84, 75.16}, WorkKind::even_waves, ProfileQuality::calibrated_device),
             "90 %: 74.8 to 75.2");
   EXPECT_EQ(named({74.84, 75.16}, ProfileQuality::generic), "range: 74.8 to 75.2");
@@ -343,7 +344,10 @@ TEST(Advice, ReadsNoSurerThanWhatItIsWorkedOutFrom) {
     return advise(asked, Work::equal(200'000), predict(asked, tasks)).value();
   };
   EXPECT_LT(advice(WorkOrigin::given).interval.width(), 2);
-  EXPECT_GT(advice(WorkOrigin::inferred).interval.width(), 30) << "blocks are taken as equal";
+  const Advice of_inferred = advice(WorkOrigin::inferred);
+  EXPECT_GT(of_inferred.interval.width(), 30) << "blocks are taken as equal";
+  EXPECT_THAT(of_inferred.sentence, HasSubstr("if its blocks take equally long"));
+  EXPECT_EQ(of_inferred.time_saved, advice(WorkOrigin::given).time_saved);
 }
 
 std::optional<Advice> advice_on_h200(const Launch& launch, const Work& work) {
