@@ -81,7 +81,8 @@ TEST(Calc, OfClustersAFullWaveIsOfThoseThatGpcsHold) {
   EXPECT_THAT(
       printed(launch + "16 --gpu h100-sxm5-80gb"),
       AllOf(ContainsRegex("full wave +928 blocks on 132 SMs\n"), HasSubstr("1856 blocks: 2 waves"),
-            ContainsRegex("active clusters +58, of 16 blocks each, with the GPCs of the profile h100")));
+            ContainsRegex("active clusters +58, of 16 blocks each, with the GPCs of the profile h100"),
+            HasSubstr("smaller ones fewer; `occbench predict` simulates what a change saves")));
   const json known = json::parse(printed(launch + "8 --gpu h200 --format json"));
   EXPECT_EQ(known["full_wave_blocks"], 992);
   EXPECT_EQ(known["active_clusters"], 124);
