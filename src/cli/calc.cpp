@@ -115,7 +115,6 @@ struct CalcOptions : LaunchOptions {
   std::vector<std::string> sms_per_gpc;
   bool limits = false;
   std::string batch;
-  bool rank = false;
   std::string from;
   CodeSelection code;
   bool curves = false;
@@ -264,7 +263,7 @@ std::string answer_limits(const CalcOptions& options) {
 std::string answer(const CalcOptions& options, const CLI::App& parser, Console& console, ExitStatus& status) {
   refuse_all_but({"--limits", "--gpu", "--cc", "--format", "--max-size"}, parser);
   refuse_all_but(
-      {"--batch", "--rank", "--gpu", "--cc", "--format", "--max-size"}, parser,
+      {"--batch", "--gpu", "--cc", "--format", "--max-size"}, parser,
       ": each line of the file says it, in columns such as block_threads (calc takes --gpu or --cc for all)");
   refuse_all_but({"--from", "--kernel", "--arch", "--gpu", "--cc", "--block-size", "--dynamic-smem",
                   "--carveout", "--cluster", "--format", "--max-size"},
@@ -272,9 +271,9 @@ std::string answer(const CalcOptions& options, const CLI::App& parser, Console& 
   if (options.gpu.name == "list") return list_of_gpus(format_of(options));
   if (options.limits) return answer_limits(options);
   if (!options.batch.empty()) {
-    const bool as_csv = parser.count("--format") == 0 && !options.rank;
+    const bool as_csv = parser.count("--format") == 0;
     return answer_batch(options.batch, options.gpu, as_csv ? AnswerFormat::csv : format_of(options),
-                        options.rank ? BatchOrder::ranked : BatchOrder::as_given, console.err, status);
+                        console.err, status);
   }
   if (!options.from.empty()) return answer_kernels(options, parser, console, status);
   if (!options.gpu.given())
@@ -302,12 +301,10 @@ void declare_launch(CLI::App& parser, CalcOptions& options) {
 
 void declare_sources(CLI::App& parser, CalcOptions& options) {
   parser.add_flag("--limits", options.limits, "the limits of --cc, or of all compute capabilities");
-  CLI::Option* batch =
-      add_value(parser, "--batch", "FILE.csv", options.batch,
-                "answer each row of a CSV file (-: standard input) that has the columns block_threads "
-                "and, without --gpu and --cc, compute_capability, and may have registers_per_thread "
-                "and others of a recorded row; its column case names the rows");
-  parser.add_flag("--rank", options.rank, "the best of the batch first")->needs(batch);
+  add_value(parser, "--batch", "FILE.csv", options.batch,
+            "answer each row of a CSV file (-: standard input) that has the columns block_threads "
+            "and, without --gpu and --cc, compute_capability, and may have registers_per_thread "
+            "and others of a recorded row; its column case names the rows");
   CLI::Option* from =
       add_value(parser, "--from", "FILE", options.from,
                 "each kernel of a cubin, object, library or executable, by the CUDA toolkit's cuobjdump: "
@@ -327,7 +324,7 @@ Action declare_calc(CLI::App& parser) {
   declare_launch(parser, *options);
   declare_sources(parser, *options);
   add_format(parser, options->format, {"table", "csv", "json"},
-             "table, csv or json; without it, --batch gives CSV unless it ranks");
+             "table, csv or json; without it, --batch gives CSV");
   parser.footer("A launch that no SM can hold is an answer, `cannot launch`: exit status 0.");
   return [options, &parser](Console& console) {
     ExitStatus status = ExitStatus::done;

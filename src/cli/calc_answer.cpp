@@ -515,15 +515,14 @@ std::vector<std::string> what_to_do(const Question& question, const TheoryAdvice
   const auto& [launch, usage] = question.configuration;
   if (launch.cluster_blocks > 1 && waves_of(question) > 1)
     all.push_back(
-        "Time: clusters may take more rounds than waves; `occbench predict` simulates what a change saves.");
+        "Time: clusters may take more rounds than waves, smaller ones fewer; `occbench predict` simulates "
+        "what a change saves.");
   else if ((step != nullptr || pair) && advice.theoretical_pct > 0)
     all.push_back(time_sentence(advice, waves_of(question)));
   const std::optional<PartialWaves> partial = partial_waves(question);
   if (partial && partial->time_saved_at_most_pct >= 100 * kLeastShare)
     all.push_back(grid_sentence(question, *partial));
-  if (const auto smaller = smaller_clusters(question.limits, launch, usage, question.sms_per_gpc))
-    all.push_back(to_string(*smaller));
-  else if (const Occupancy alone = without_clusters(question); alone.theoretical_pct > advice.theoretical_pct)
+  if (const Occupancy alone = without_clusters(question); alone.theoretical_pct > advice.theoretical_pct)
     all.push_back(fmt::format("Without clusters: {}, {} per SM.", percent_text(alone.theoretical_pct),
                               counted(alone.blocks_per_sm, "block")));
   if (const std::string idle = idle_lanes(launch); !idle.empty())

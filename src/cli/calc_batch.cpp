@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <map>
 #include <set>
@@ -96,36 +95,10 @@ Json answered(const CsvTable& table, const std::vector<std::string>& cells, Answ
 }
 
 std::vector<std::string> names_of_answers() {
-  std::vector<std::string> names = {"rank"};
+  std::vector<std::string> names;
   const Json answers = answers_of_any();
   for (const auto& [name, value] : answers.items()) names.push_back(name);
   return names;
-}
-
-/// Rows of each compute capability by themselves, whose SMs hold as many warps. Those of equal occupancy share a rank and stay in the
-/// order of the file. One without an answer, or that cannot launch, has none.
-void rank(std::vector<Json>& rows) {
-  const auto occupancy = [](const Json& row) {
-    const bool can_launch = !row["theoretical_pct"].is_null() && row["cannot_launch"].is_null();
-    return can_launch ? row["theoretical_pct"].get<double>() : -1;
-  };
-  std::map<Json, std::size_t> first;
-  for (const Json& row : rows) first.try_emplace(row["compute_capability"], first.size());
-  std::ranges::stable_sort(rows, {}, [&](const Json& row) {
-    return std::pair(first.at(row["compute_capability"]), -occupancy(row));
-  });
-  std::size_t place = 0;
-  for (std::size_t number = 0; number < rows.size(); ++number, ++place) {
-    if (number > 0 && rows[number]["compute_capability"] != rows[number - 1]["compute_capability"]) place = 0;
-    const bool as_before = place > 0 && occupancy(rows[number]) == occupancy(rows[number - 1]);
-    Json& rank = rows[number]["rank"];
-    if (occupancy(rows[number]) >= 0) rank = as_before ? rows[number - 1]["rank"] : Json(place + 1);
-  }
-}
-
-bool has_several_capabilities(std::span<const Json> rows) {
-  return std::ranges::any_of(
-      rows, [&](const Json& row) { return row["compute_capability"] != rows[0]["compute_capability"]; });
 }
 
 /// A line for each reason.
@@ -142,14 +115,12 @@ std::string why_not_launched(std::span<const Json> rows) {
 
 std::string as_table(std::span<const Json> rows) {
   const bool named = !rows.empty() && rows[0].contains("case");
-  const bool ranked = !rows.empty() && rows[0].contains("rank");
   std::vector<std::vector<std::string>> lines = {{named ? "case" : "", "compute capability", "threads",
                                                   "registers", "static B", "dynamic B", "theoretical",
                                                   "warps", "blocks", "limited by"}};
   const auto waves = [](const Json& row) { return row.contains("waves") && !row["waves"].is_null(); };
   const bool have_waves = std::ranges::any_of(rows, waves);
   if (have_waves) lines[0].emplace_back("waves");
-  if (ranked) lines[0].emplace_back("rank");
   const auto cell = [](const Json& row, const char* name) {
     return row.contains(name) ? cell_text(row[name]) : std::string();
   };
@@ -161,14 +132,12 @@ std::string as_table(std::span<const Json> rows) {
                      cell(row, "warps_per_sm"), cell(row, "blocks_per_sm"),
                      row["cannot_launch"].is_null() ? cell(row, "limiter") : "cannot launch"});
     if (have_waves) lines.back().push_back(cell(row, "waves"));
-    if (ranked) lines.back().push_back(cell(row, "rank") + (row["rank"] == 1 ? "  ◀ best" : ""));
   }
   if (!named) {
     for (std::vector<std::string>& line : lines) line.erase(line.begin());
   }
   const bool assumed = std::ranges::any_of(rows, [](const Json& row) { return !row["assumed"].is_null(); });
-  const std::string align =
-      fmt::format("{}<>>>>>>><{}{}", named ? "<" : "", have_waves ? ">" : "", ranked ? "<" : "");
+  const std::string align = fmt::format("{}<>>>>>>><{}", named ? "<" : "", have_waves ? ">" : "");
   std::string idle;
   for (const Json& row : rows) {
     if (!idle.empty() || row["theoretical_pct"].is_null()) continue;
@@ -177,12 +146,6 @@ std::string as_table(std::span<const Json> rows) {
       idle = fmt::format("\nOccupancy counts warps: with {} threads {}.\n", threads, lanes);
   }
   return text_table(lines, align) + why_not_launched(rows) + idle +
-         (ranked ? "\nRanked by theoretical occupancy alone: `occbench predict --batch FILE` predicts what a "
-                   "grid achieves, `occbench sweep` measures what is fastest.\n"
-                 : "") +
-         (ranked && has_several_capabilities(rows)
-              ? "Rows of each compute capability are ranked by themselves.\n"
-              : "") +
          (assumed ? fmt::format("\n{} where none are given\n", kRegistersAssumed) : "");
 }
 
@@ -397,7 +360,7 @@ local ld/st  instructions that load from and store to it: spills, and arrays tha
 
 }  // namespace
 
-std::string answer_batch(const std::string& file, const GpuOption& gpu, AnswerFormat format, BatchOrder order,
+std::string answer_batch(const std::string& file, const GpuOption& gpu, AnswerFormat format,
                          std::ostream& remarks, ExitStatus& status) {
   const std::string source = batch_source(file);
   BatchColumns columns{.command = "calc",
@@ -416,9 +379,8 @@ std::string answer_batch(const std::string& file, const GpuOption& gpu, AnswerFo
                counted(static_cast<std::int64_t>(dropped), "row"), dropped == 1 ? "has" : "have",
                dropped == 1 ? "is" : "are");
   std::vector<Answered> answers(table.rows.size());
-  std::vector<Json> rows = answer_rows(table, format, answers);
+  const std::vector<Json> rows = answer_rows(table, format, answers);
   status = tell_unanswered(answers, table, source, remarks);
-  if (order == BatchOrder::ranked) rank(rows);
   return format == AnswerFormat::table ? as_table(rows) : flat_text(rows, format);
 }
 

@@ -12,12 +12,6 @@
 
 namespace occbench {
 
-/// The order of the rows that come out of a batch.
-enum class BatchOrder {
-  as_given,
-  ranked,  ///< the most theoretical occupancy first, with a column `rank`; equal ones share a rank
-};
-
 /// Every row of a CSV file ("-" = standard input) with the answers added; columns that an answer names, as in
 /// a recorded run, get the answer. Sizes in bytes may be written as 12K. The rows that come out are named by
 /// the file's column `case`, and have the columns schema and experiment (`batch`) where the file has none:
@@ -28,7 +22,7 @@ enum class BatchOrder {
 /// @param remarks  gets a line where recorded rows that have no launch are left out, and tell_refused(), whose `status` it is
 /// @throws InputError with file, line and column; for a column that calc does not know, with the nearest
 /// name.
-std::string answer_batch(const std::string& file, const GpuOption& gpu, AnswerFormat format, BatchOrder order,
+std::string answer_batch(const std::string& file, const GpuOption& gpu, AnswerFormat format,
                          std::ostream& remarks, ExitStatus& status);
 
 /// What is asked of a binary's kernels beside what the binary says itself.

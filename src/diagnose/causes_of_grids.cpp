@@ -52,11 +52,6 @@ double lost_to_clusters(const Situation& situation) {
   return situation.theoretical_pct * (1 - static_cast<double>(situation.wave) / places);
 }
 
-std::string with_smaller_clusters(std::string remedy, const Situation& situation) {
-  if (situation.smaller_clusters) remedy += " " + to_string(*situation.smaller_clusters);
-  return remedy;
-}
-
 Confidence confidence_of_losses(const Situation& situation) {
   return situation.losses() ? Confidence::simulated : Confidence::inferred;
 }
@@ -199,7 +194,7 @@ std::optional<Claim> clusters(const Situation& situation) {
           "clusters of {} take {} of {} places: the rest lies in GPCs without room for a whole one",
           blocks_text(situation.launch.cluster_blocks),
           grouped(std::min(situation.wave, situation.launch.grid_blocks)), grouped(situation.places)),
-      .remedy = with_smaller_clusters("Use smaller clusters, or blocks of which more fit an SM.", situation),
+      .remedy = "Use smaller clusters, or blocks of which more fit an SM.",
       .time = not_known_of_clusters(situation)};
 }
 
@@ -275,7 +270,7 @@ std::optional<Claim> tail(const Situation& situation) {
       .evidence = grid_evidence(situation),
       .because = because,
       .remedy = situation.launch.cluster_blocks > 1
-                    ? with_smaller_clusters("Use smaller clusters, or more and shorter blocks.", situation)
+                    ? "Use smaller clusters, or more and shorter blocks."
                     : fmt::format("Use {} or {} blocks for the same work, or more and shorter blocks.",
                                   grouped(whole), grouped(whole + situation.wave)),
       .time_ratio = time_without_tail,

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "occupancy/limits.hpp"
+#include "occupancy/runtime_answers.hpp"
 #include "predict/parameters.hpp"
 #include "record/replay.hpp"
 
@@ -229,8 +230,6 @@ std::optional<Situation> situation_of(const LaunchFacts& facts) {
     situation.places = full_wave_blocks(situation.occupancy, facts.sm_count);
     situation.wave = full_wave_of_clusters(situation.occupancy, situation.launch.cluster_blocks,
                                            facts.sm_count, facts.sms_per_gpc);
-    situation.smaller_clusters =
-        smaller_clusters(*facts.limits, situation.launch, situation.usage, facts.sms_per_gpc);
     situation.sms_without_clusters = sms_without_clusters(situation.launch.cluster_blocks, facts.sms_per_gpc);
   }
   situation.reached_pct = situation.achieved_pct ? *situation.achieved_pct

@@ -9,7 +9,6 @@
 #include "diagnose/finding.hpp"
 #include "occupancy/configuration.hpp"
 #include "occupancy/occupancy.hpp"
-#include "occupancy/runtime_answers.hpp"
 #include "record/case_record.hpp"
 #include "record/kernel_library.hpp"
 
@@ -106,7 +105,6 @@ struct Situation {
   double theoretical_pct = 0;
   std::int64_t places = 0;  ///< SMs x blocks per SM; 0 = not known
   std::int64_t wave = 0;    ///< blocks that the device holds at once, of clusters with unknown GPCs at most
-  std::optional<SmallerClusters> smaller_clusters{};
   int sms_without_clusters = 0;  ///< in GPCs that are too small for one
   std::optional<double> achieved_pct;
   /// What is explained: the counter's value, else the predicted one, else theory less what the grid alone costs.

@@ -358,14 +358,6 @@ std::optional<Difference> difference(const Sides& sides, const Quantity& quantit
                     allowed(sides, quantity, context.tolerances.of(experiment, quantity))};
 }
 
-/// A prediction that stays misses by more where occupancy rises, and nothing got worse.
-bool is_of_a_rise(const Sides& sides, const Quantity& quantity) {
-  const Row& before = sides.baseline.front()->row;
-  const Row& now = sides.candidate.front()->row;
-  return quantity.name == "prediction_error_points" && before.predicted_pct == now.predicted_pct &&
-         now.achieved_pct > before.achieved_pct;
-}
-
 void add_difference(const Sides& sides, const Quantity& quantity, const Difference& found,
                     LaunchChange launch_change, ComparedCase& into) {
   const bool worse = found.loss > 0;
@@ -383,12 +375,9 @@ void add_difference(const Sides& sides, const Quantity& quantity, const Differen
       !(std::ranges::all_of(sides.baseline, has_own_spread) &&
         std::ranges::all_of(sides.candidate, has_own_spread)))
     message += "; with the samples of both runs more may be allowed";
-  const bool is_rise = worse && is_of_a_rise(sides, quantity);
-  if (is_rise) message += "; occupancy rose, and the prediction stayed";
   if (!worse) message += "; record the baseline again";
-  into.findings.push_back({worse && !is_rise ? Grade::regression : Grade::note, message,
-                           std::string(quantity.name), was, is,
-                           std::abs(found.loss) / std::max(found.allowed, 1e-9)});
+  into.findings.push_back({worse ? Grade::regression : Grade::note, message, std::string(quantity.name), was,
+                           is, std::abs(found.loss) / std::max(found.allowed, 1e-9)});
   if (worse && quantity.name == "achieved_pct") add_loss_change(sides, into);
 }
 
@@ -441,19 +430,6 @@ Real reading_if_only_placement_differs(const Sides& sides, const GateContext& co
   return of_active->before;
 }
 
-/// False, and a note says so, if the sides differ where they must not for this quantity: predictions with
-/// different profiles miss the counter by different amounts, whatever the code does.
-bool is_comparable(const Quantity& quantity, const Sides& sides, ComparedCase& into) {
-  if (quantity.within == nullptr) return true;
-  const std::string& before = sides.baseline.front()->row.*quantity.within;
-  const std::string& now = sides.candidate.front()->row.*quantity.within;
-  if (before == now || now.empty()) return true;
-  const std::string column(quantity.only_within);
-  add_finding(into, Grade::note, column,
-              std::string(quantity.name) + " is not compared: " + change_text(column, before, now));
-  return false;
-}
-
 /// Why no launch can have the occupancies of a row, a clause; empty where one can.
 std::string why_impossible(const Row& row) {
   const double most = std::min(100.0, row.theoretical_pct.value_or(100));
@@ -494,7 +470,6 @@ void judge_measured(const Sides& sides, const GateContext& context, LaunchChange
       if (held) placed_alike.achieved_pct = held;
       return quantity.value(placed_alike);
     };
-    if (!is_comparable(quantity, sides, into)) continue;
     const auto found = difference(sides, quantity, as_if_held, context, into.experiment);
     if (found && found->counts()) add_difference(sides, quantity, *found, launch_change, into);
     const double limit = context.tolerances.of(into.experiment, quantity).limit;

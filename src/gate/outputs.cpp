@@ -147,13 +147,12 @@ std::vector<Metric> metrics_of(const ComparedCase& compared) {
   for (const Quantity& quantity : measured_quantities()) {
     const Real value = quantity.value(row);
     if (!value) continue;
-    Metric& metric =
-        metrics.emplace_back(Metric{std::string(quantity.name),
-                                    quantity.name.ends_with("_pct") ? "%" : std::string(quantity.unit),
-                                    quantity.higher_is_better,
-                                    *value,
-                                    {},
-                                    {}});
+    Metric& metric = metrics.emplace_back(Metric{std::string(quantity.name),
+                                                 quantity.unit == "points" ? "%" : std::string(quantity.unit),
+                                                 quantity.higher_is_better,
+                                                 *value,
+                                                 {},
+                                                 {}});
     if (const Real spread = quantity.spread(*compared.candidate)) {
       metric.lower = *value - *spread / 2;
       metric.upper = *value + *spread / 2;
@@ -194,8 +193,7 @@ std::string comparison_github_action_benchmark(const Comparison& comparison, boo
   for (const ComparedCase& compared : comparison.cases) {
     if (!is_tracked(compared)) continue;
     for (const Metric& metric : metrics_of(compared)) {
-      // The action alerts on ratios, which say nothing of a difference near 0.
-      if (metric.bigger_is_better != bigger_is_better || metric.unit == "points") continue;
+      if (metric.bigger_is_better != bigger_is_better) continue;
       Json& entry = list.emplace_back();
       entry["name"] = marked(comparison, fmt::format("{} {}", compared.full_name(), metric.name));
       entry["unit"] = metric.unit;

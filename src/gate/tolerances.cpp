@@ -11,7 +11,6 @@
 #include "occupancy/text.hpp"
 #include "record/columns.hpp"
 #include "record/json.hpp"
-#include "record/replay.hpp"
 
 namespace occbench {
 namespace {
@@ -112,7 +111,6 @@ constexpr double kOtherGpuPoints = 2.7;
 constexpr double kOtherGpuPointsOfAtomics = 6.9;
 // A point of achieved is more than a point of a ratio whose denominator is below 100 %.
 constexpr Tolerance kRatio{2.0, 3};
-constexpr Tolerance kPredictionError{1.0, 3};
 // Times drift between runs (clocks, temperature, where memory lies) by more than they scatter within one. In 25,000
 // comparisons of two runs of one build on one GPU within an hour, a median beyond the next two limits never was more than
 // 2.2 interquartile ranges off, or 1.8 % where launches have no atomics.
@@ -178,22 +176,6 @@ std::vector<Quantity> make_measured_quantities() {
                  [](const RecordedCase& recorded) {
                    return ratio(recorded.row, recorded.row.achieved_spread_points);
                  }});
-  all.push_back({"prediction_error_points",
-                 "points",
-                 false,
-                 kPredictionError,
-                 [](const Row& row) {
-                   // With inferred work it says how good the inference is, not what the launch does.
-                   const bool comparable = !is_inferred_work(row.work_source);
-                   return comparable && row.achieved_pct && row.predicted_pct
-                              ? Real(std::abs(*row.achieved_pct - *row.predicted_pct))
-                              : Real();
-                 },
-                 achieved_spread,
-                 {},
-                 "",
-                 "device_profile",
-                 &Row::device_profile});
   return all;
 }
 

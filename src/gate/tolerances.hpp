@@ -34,8 +34,6 @@ struct Quantity {
   /// What unchanged code may get worse by, in `unit`, from one row to another; empty = nothing more
   std::function<double(const Row& before, const Row& now)> of_unchanged_code = {};
   std::string_view like = "";  ///< quantity whose given tolerance is also that of this one, if that has none
-  std::string_view only_within = "";  ///< column of text: compared only where both sides say the same there
-  std::string Row::*within = nullptr;
 };
 
 /// An event pair agrees with the GPU's own duration counter to about this; smaller differences are the clock's.
@@ -50,9 +48,7 @@ inline constexpr std::int64_t kFewestLaunches = 5;
 /// As many pairs of runs as share their drift well enough for a tolerance of their own.
 inline constexpr int kFewestPairs = 5;
 
-/// Every column whose gate rule is `measured`, then what is derived from them:
-/// achieved_over_theoretical_pct = 100 achieved / theoretical, and
-/// prediction_error_points = |achieved - predicted|.
+/// Every column whose gate rule is `measured`, then achieved_over_theoretical_pct = 100 achieved / theoretical.
 std::span<const Quantity> measured_quantities();
 
 /// Times of single runs, and of at least kFewestPairs pairs of runs; differences in % of the baseline's median.

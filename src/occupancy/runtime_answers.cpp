@@ -1,12 +1,8 @@
 #include "occupancy/runtime_answers.hpp"
 
 #include <algorithm>
-#include <numeric>
-
-#include <fmt/core.h>
 
 #include "occupancy/input_error.hpp"
-#include "occupancy/text.hpp"
 
 namespace occbench {
 
@@ -81,41 +77,6 @@ int sms_without_clusters(int cluster_blocks, std::span<const int> sms_per_gpc) {
   int sms = 0;
   for (const int of_gpc : sms_per_gpc) sms += of_gpc < cluster_blocks ? of_gpc : 0;
   return sms;
-}
-
-std::optional<SmallerClusters> smaller_clusters(const Limits& limits, const Launch& launch,
-                                                const Usage& usage, std::span<const int> sms_per_gpc) {
-  if (sms_per_gpc.empty() || launch.grid_blocks == 0) return std::nullopt;
-  const int sm_count = std::accumulate(sms_per_gpc.begin(), sms_per_gpc.end(), 0);
-  const auto at_once = [&](int cluster_blocks) {
-    Launch changed = launch;
-    changed.cluster_blocks = cluster_blocks;
-    return std::min(launch.grid_blocks, full_wave_of_clusters(theoretical_occupancy(limits, changed, usage),
-                                                              cluster_blocks, sm_count, sms_per_gpc));
-  };
-  const std::int64_t now = at_once(launch.cluster_blocks);
-  SmallerClusters best{launch.cluster_blocks, launch.cluster_blocks, now, now, launch.grid_blocks};
-  for (int cluster_blocks = launch.cluster_blocks - 1; cluster_blocks >= 1; --cluster_blocks) {
-    if (launch.grid_blocks % cluster_blocks != 0) continue;
-    if (const std::int64_t blocks = at_once(cluster_blocks); blocks > best.at_once) {
-      best.to_blocks = cluster_blocks;
-      best.at_once = blocks;
-    }
-  }
-  return now > 0 && best.at_once > now ? std::optional(best) : std::nullopt;
-}
-
-std::string to_string(const SmallerClusters& clusters) {
-  const std::string which = clusters.to_blocks == 1 ? "Blocks without clusters"
-                                                    : fmt::format("Clusters of {} blocks instead of {}",
-                                                                  clusters.to_blocks, clusters.from_blocks);
-  if (clusters.at_once < clusters.grid_blocks)
-    return fmt::format("{} hold {} at once instead of {}; `occbench predict` simulates what that saves.",
-                       which, grouped(clusters.at_once), grouped(clusters.at_once_now));
-  return fmt::format(
-      "{} hold all {} at once: one round instead of {} or more, if they do without larger ones.", which,
-      grouped(clusters.grid_blocks),
-      (clusters.grid_blocks + clusters.at_once_now - 1) / clusters.at_once_now);
 }
 
 }  // namespace occbench

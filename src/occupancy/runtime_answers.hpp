@@ -62,23 +62,4 @@ std::int64_t full_wave_of_clusters(const Occupancy& occupancy, int cluster_block
 /// SMs of GPCs that are too small for a cluster of so many blocks: it needs as many SMs of one. None where GPCs are not known.
 int sms_without_clusters(int cluster_blocks, std::span<const int> sms_per_gpc);
 
-/// Smaller clusters of which more blocks are resident at once. How many rounds a grid of more takes is not told by that: as blocks end
-/// one by one, clusters wait for SMs of one GPC (on an H200 three full waves of clusters of 6 took four rounds).
-struct SmallerClusters {
-  int from_blocks = 1;
-  int to_blocks = 1;  ///< of a cluster; 1 = none
-  std::int64_t at_once_now = 0;
-  std::int64_t at_once = 0;
-  std::int64_t grid_blocks = 0;
-};
-
-/// Of the sizes below the launch's that divide its grid the largest that holds all of it at once, else the largest of those that hold
-/// most. Empty where none holds more, the launch's own holds all, or GPCs or the grid are not known.
-/// @param sms_per_gpc  as above; empty = not known
-std::optional<SmallerClusters> smaller_clusters(const Limits& limits, const Launch& launch,
-                                                const Usage& usage, std::span<const int> sms_per_gpc);
-
-/// "Clusters of 8 blocks instead of 12 hold all 240 at once: one round instead of 2 or more, if they do without larger ones."
-std::string to_string(const SmallerClusters& clusters);
-
 }  // namespace occbench

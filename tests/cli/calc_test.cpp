@@ -81,7 +81,8 @@ TEST(Calc, OfClustersAFullWaveIsOfThoseThatGpcsHold) {
   EXPECT_THAT(
       printed(launch + "16 --gpu h100-sxm5-80gb"),
       AllOf(ContainsRegex("full wave +928 blocks on 132 SMs\n"), HasSubstr("1856 blocks: 2 waves"),
-            ContainsRegex("active clusters +58, of 16 blocks each, with the GPCs of the profile h100")));
+            ContainsRegex("active clusters +58, of 16 blocks each, with the GPCs of the profile h100"),
+            HasSubstr("smaller ones fewer; `occbench predict` simulates what a change saves")));
   const json known = json::parse(printed(launch + "8 --gpu h200 --format json"));
   EXPECT_EQ(known["full_wave_blocks"], 992);
   EXPECT_EQ(known["active_clusters"], 124);
@@ -538,55 +539,25 @@ TEST(CalcBatch, RefusesMoreThan48KilobytesOfStaticSharedMemory) {
   EXPECT_THAT(outcome.err, AllOf(HasSubstr("line 2"), HasSubstr("static_shared_bytes = 50000 is more than")));
 }
 
-TEST(CalcBatch, RanksTwentyConfigurationsAndMarksTheBest) {
-  std::string text = "case,compute_capability,block_threads,registers_per_thread\n";
-  for (int number = 0; number < 20; ++number)
-    text += fmt::format("registers={0},9.0,256,{0}\n", 64 - 2 * number);
-  const TemporaryFile file(text);
-  const Outcome ranked = run_command({"calc", "--batch", file.name(), "--rank", "--format", "csv"});
-  ASSERT_EQ(ranked.status, ExitStatus::done) << ranked.err;
-  const CsvTable table = parse_csv(ranked.out, "ranked");
-  ASSERT_EQ(table.rows.size(), 20u);
-  // 32, 30, 28 and 26 registers leave room for 64 warps.
-  EXPECT_EQ(table_cell(table, 0, "case"), "registers=32");
-  EXPECT_EQ(table_cell(table, 3, "rank"), "1");
-  EXPECT_EQ(table_cell(table, 4, "rank"), "5");
-  EXPECT_EQ(table_cell(table, 4, "theoretical_pct"), "75");
-  EXPECT_EQ(table_cell(table, 19, "theoretical_pct"), "50");
-  const Outcome shown = run_command({"calc", "--batch", file.name(), "--rank"});
-  std::size_t best = 0;
-  for (std::size_t at = 0; (at = shown.out.find("◀ best", at)) != std::string::npos; ++at) ++best;
-  EXPECT_EQ(best, 4u);
-  const TemporaryFile cannot("case,compute_capability,block_threads,registers_per_thread\na,8.9,1024,65\n");
-  EXPECT_THAT(printed({"calc", "--batch", cannot.name(), "--rank"}), Not(HasSubstr("◀ best")));
-  EXPECT_THAT(shown.out, HasSubstr("Ranked by theoretical occupancy alone: `occbench predict --batch FILE`"));
+TEST(CalcBatch, SaysInATableThatRegistersAreAssumedAndWhatCannotLaunch) {
   const std::string assumed = "registers assumed not to limit where none are given";
-  EXPECT_THAT(shown.out, Not(HasSubstr(assumed)));
   const TemporaryFile without("compute_capability,block_threads\n9.0,64\n9.0,512\n");
-  EXPECT_THAT(printed({"calc", "--batch", without.name(), "--rank"}),
+  EXPECT_THAT(printed({"calc", "--batch", without.name(), "--format", "table"}),
               AllOf(HasSubstr(assumed), Not(HasSubstr("lanes"))));
-}
-
-TEST(CalcBatch, RanksEachComputeCapabilityByItselfAndSaysWhatCannotLaunch) {
   const TemporaryFile file(
       "case,compute_capability,block_threads,registers_per_thread,dynamic_shared_bytes\na,8.9,512,32,0\n"
-      "b,9.0,512,32,0\nc,8.9,512,48,0\nd,8.9,512,32,110000\n");
-  const CsvTable table =
-      parse_csv(printed({"calc", "--batch", file.name(), "--rank", "--format", "csv"}), "ranked");
-  std::map<std::string, std::string> ranks;
-  for (std::size_t row = 0; row < table.rows.size(); ++row)
-    ranks[std::string(table_cell(table, row, "case"))] = table_cell(table, row, "rank");
-  EXPECT_EQ(ranks, (std::map<std::string, std::string>{{"a", "1"}, {"b", "1"}, {"c", "2"}, {"d", ""}}));
+      "b,8.9,512,32,110000\n");
   EXPECT_THAT(
-      printed({"calc", "--batch", file.name(), "--rank"}),
-      AllOf(HasSubstr("Rows of each compute capability are ranked by themselves."),
-            HasSubstr("cannot launch: a block asks 110000 bytes of shared memory; a block may have 101376")));
+      printed({"calc", "--batch", file.name(), "--format", "table"}),
+      AllOf(ContainsRegex("a +8\\.9 .*100 %"), ContainsRegex("b +8\\.9 .* 0 % .*cannot launch\n"),
+            HasSubstr("cannot launch: a block asks 110000 bytes of shared memory; a block may have 101376"),
+            Not(HasSubstr(assumed))));
 }
 
 TEST(CalcBatch, SaysOfBlocksWhoseLastWarpIsNearlyEmptyThatWarpsAreCounted) {
   const TemporaryFile file(
       "compute_capability,block_threads,registers_per_thread\n9.0,2000,32\n9.0,33,32\n9.0,250,32\n");
-  EXPECT_THAT(run_command({"calc", "--batch", file.name(), "--rank"}).out,
+  EXPECT_THAT(run_command({"calc", "--batch", file.name(), "--format", "table"}).out,
               HasSubstr("Occupancy counts warps: with 33 threads 31 of 64 lanes of a block have no thread."));
   EXPECT_THAT(printed({"calc", "--cc", "9.0", "--block-size", "33", "--registers", "32"}),
               HasSubstr("Occupancy counts warps: 31 of 64 lanes of a block have no thread."));
@@ -665,13 +636,9 @@ TEST(CalcBatch, ARowThatCannotBeAnsweredSaysSoAndTheOthersAreAnswered) {
   EXPECT_THAT(table_cell(table, 2, "note"), HasSubstr("'many' is not a whole number"));
   EXPECT_EQ(table_cell(table, 0, "theoretical_pct") + table_cell(table, 1, "note"), "");
   EXPECT_EQ(table_cell(table, 1, "theoretical_pct"), "75");
-  const Outcome ranked = run_command({"calc", "--batch", file.name(), "--rank", "--format", "json"});
-  EXPECT_EQ(ranked.status, ExitStatus::no_verdict);
-  const json rows = json::parse(ranked.out);
-  EXPECT_EQ(rows[0]["case"], "d");
-  EXPECT_EQ(rows[1]["rank"], 2);
-  EXPECT_TRUE(rows[2]["rank"].is_null() && rows[3]["rank"].is_null());
-  EXPECT_THAT(run_command({"calc", "--batch", file.name(), "--rank"}).out, ContainsRegex("2000 .*no answer"));
+  const Outcome shown = run_command({"calc", "--batch", file.name(), "--format", "table"});
+  EXPECT_EQ(shown.status, ExitStatus::no_verdict);
+  EXPECT_THAT(shown.out, ContainsRegex("2000 .*no answer"));
 }
 
 TEST(CalcBatch, NamesLineAndColumnOfWhatIsWrong) {

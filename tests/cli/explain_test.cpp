@@ -135,11 +135,10 @@ TEST(ExplainNumbers, AdvisesSmallerClustersAndNoWavesOfThem) {
         " --grid " + grid);
   };
   // GPCs of 16 and 18 SMs hold five clusters each, in places for 80 and 90 blocks.
-  EXPECT_THAT(
-      said("--gpu h100-sxm5-80gb", "1600").out,
-      AllOf(
-          HasSubstr("2.86 waves of 560"), HasSubstr("has 480 of 560 blocks (2.86 waves);"),
-          HasSubstr("Use smaller clusters, or more and shorter blocks. Clusters of 2 blocks instead of 16")));
+  EXPECT_THAT(said("--gpu h100-sxm5-80gb", "1600").out,
+              AllOf(HasSubstr("2.86 waves of 560"), HasSubstr("has 480 of 560 blocks (2.86 waves);"),
+                    HasSubstr("Use smaller clusters, or more and shorter blocks."),
+                    HasSubstr("`occbench predict` simulates them")));
   EXPECT_THAT(said("--cc 9.0 --sm-count 132", "1600").out,
               AllOf(HasSubstr("at least 2.44 waves of at most 656"),
                     HasSubstr("if whole clusters fill the GPCs"), Not(HasSubstr("for the same work"))));

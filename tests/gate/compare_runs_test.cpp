@@ -245,14 +245,6 @@ TEST(Gate, TwoTracesOfAProgramPassWhateverWasInferredOfItAndHoweverSeldomItLaunc
   EXPECT_EQ(comparison.count(Verdict::pass), 4u);
 }
 
-TEST(Gate, DoesNotJudgePredictionsOfInferredWork) {
-  const MadeUpRun otherwise_predicted = traced_program(2).with([](MadeUpRun& run) {
-    for (Row& row : run.rows) row.predicted_pct = row.predicted_pct.value_or(50) / 2;
-  });
-  const Comparison comparison = compare(traced_program(1).run(), otherwise_predicted.run(), {});
-  EXPECT_EQ(comparison.verdict(), Verdict::pass) << first_reason(comparison);
-}
-
 TEST(Gate, FindsTheKernelOfAProgramThatLostOccupancyOrTime) {
   const MadeUpRun emptier = traced_program(2).with([](MadeUpRun& run) {
     *run.rows[1].achieved_pct -= 8;

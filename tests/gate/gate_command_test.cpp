@@ -134,7 +134,6 @@ TEST_F(GateCommand, EndsWith0OnAPass) {
 
 TEST_F(GateCommand, ReadsSamplesThatGzipCompressed) {
   MadeUpRun run = made_up_run(1);
-  run.rows[0].predicted_pct.reset();
   const std::string baseline = write_run("a", run);
   *run.rows[0].achieved_elapsed_pct -= 2;
   const std::string candidate = write_run("b", run);
@@ -361,7 +360,6 @@ TEST_F(GateCommand, AFileThatIsOfRowsInOnlyOneFolderHasNoVerdict) {
 
 TEST_F(GateCommand, SamplesOfOtherRowsAreLeftOutAndNamed) {
   MadeUpRun run = made_up_run(1);
-  run.rows[0].predicted_pct.reset();
   const std::string baseline = write_run("a", run);
   *run.rows[0].achieved_elapsed_pct -= 2;
   const std::string candidate = write_run("b", run);
@@ -502,8 +500,7 @@ TEST_F(GateCommand, TolerancesComeFromAFileOrFromRuns) {
   const std::string c = write_run("c", lower);
   EXPECT_EQ(gate({a, b}), 1);
   write("wide.json", R"({"all": {"achieved_pct": {"limit": 5}, "achieved_elapsed_pct": {"limit": 5},
-                                 "achieved_over_theoretical_pct": {"limit": 5},
-                                 "prediction_error_points": {"limit": 5}}})");
+                                 "achieved_over_theoretical_pct": {"limit": 5}}})");
   EXPECT_EQ(gate({a, b, "--tolerances", path("wide.json")}), 0);
   EXPECT_EQ(gate({"--save-tolerances", path("made.json"), "--tolerances-from", a, b, a}), 0);
   EXPECT_EQ(gate({a, b, "--tolerances", path("made.json")}), 0);

@@ -100,38 +100,6 @@ TEST(ActiveClusters, AreThoseOfAnH200) {
   EXPECT_EQ(clusters(32, 5), 193);
 }
 
-// Two blocks of 80 registers and 384 threads fit an SM. Measured on such an H200: 240 blocks took 407 us in clusters of 12 and 205 us
-// in clusters of 8.
-TEST(SmallerClusters, AreTheLargestThatHoldTheGridAtOnceElseThatHoldMost) {
-  const int gpcs[] = {18, 18, 16, 16, 16, 16, 16, 8, 2, 2, 2, 2};
-  const auto smaller = [&](std::int64_t grid_blocks, int cluster_blocks, std::span<const int> sms_per_gpc) {
-    return smaller_clusters(
-        limits_of({9, 0}),
-        {.block_threads = 384, .grid_blocks = grid_blocks, .cluster_blocks = cluster_blocks},
-        {.registers_per_thread = 80}, sms_per_gpc);
-  };
-  const auto of_240 = smaller(240, 12, gpcs);
-  ASSERT_TRUE(of_240);
-  EXPECT_EQ(of_240->to_blocks, 8);
-  EXPECT_EQ(
-      to_string(*of_240),
-      "Clusters of 8 blocks instead of 12 hold all 240 at once: one round instead of 2 or more, if they do "
-      "without larger ones.");
-  const auto of_2304 = smaller(2304, 12, gpcs);
-  ASSERT_TRUE(of_2304);
-  EXPECT_EQ(of_2304->to_blocks, 2) << "of 8, 240 are resident";
-  EXPECT_EQ(
-      to_string(*of_2304),
-      "Clusters of 2 blocks instead of 12 hold 264 at once instead of 192; `occbench predict` simulates what "
-      "that saves.");
-  EXPECT_FALSE(smaller(192, 12, gpcs)) << "all are resident";
-  EXPECT_FALSE(smaller(240, 1, gpcs));
-  EXPECT_FALSE(smaller(0, 12, gpcs));
-  EXPECT_FALSE(smaller(240, 12, {}));
-  EXPECT_EQ(sms_without_clusters(12, gpcs), 16);
-  EXPECT_EQ(sms_without_clusters(2, gpcs), 0);
-}
-
 // Grids that were recorded as one wave on an H100 and an H200 with these GPCs.
 TEST(FullWave, OfClustersIsThatOfWholeOnesInGpcs) {
   const std::vector<int> gpcs = {18, 18, 16, 16, 16, 16, 16, 8, 2, 2, 2, 2};
