@@ -59,10 +59,6 @@ class Runs {
     return median(mapped((*this)(tasks), &Simulation::achieved_pct));
   }
 
-  bool always_issue(const Tasks& tasks) const {
-    return tasks.rates().always_issues(model_.parameters.always_issuing_share);
-  }
-
   double achieved_pct_without_overheads(const Tasks& tasks) const {
     return achieved_pct(tasks.stretched(std::max(1.0, kVeryLongCycles / tasks.mean_cycles())));
   }
@@ -115,22 +111,13 @@ Losses find_losses(const Runs& runs, const Tasks& tasks, double theoretical, dou
                                          tasks.differ_within_blocks() ? alone.even_within_blocks() : alone);
   const double uneven_warps =
       tasks.differ_within_blocks() ? runs.achieved_pct_without_overheads(alone) : uneven_blocks;
-  Losses losses{.small_grid = theoretical - one_wave,
-                .tail = one_wave - whole_grid,
-                .between_blocks = whole_grid - uneven_blocks,
-                .within_block = uneven_blocks - uneven_warps};
-  if (!tasks.contends()) {
-    losses.overhead = uneven_warps - predicted;
-  } else if (runs.always_issue(tasks)) {
-    const double with_overheads = runs.achieved_pct(alone);
-    losses.overhead = uneven_warps - with_overheads;
-    losses.contention = with_overheads - predicted;
-  } else {
-    const double with_contention = runs.achieved_pct_without_overheads(tasks);
-    losses.contention = uneven_warps - with_contention;
-    losses.overhead = with_contention - predicted;
-  }
-  return losses;
+  const double with_contention = tasks.contends() ? runs.achieved_pct_without_overheads(tasks) : uneven_warps;
+  return {.small_grid = theoretical - one_wave,
+          .tail = one_wave - whole_grid,
+          .between_blocks = whole_grid - uneven_blocks,
+          .within_block = uneven_blocks - uneven_warps,
+          .overhead = with_contention - predicted,
+          .contention = uneven_warps - with_contention};
 }
 
 }  // namespace

@@ -16,8 +16,7 @@ namespace occbench {
 /// simulations that differ in one thing, in this order, so that together they are theoretical - predicted:
 /// one full wave of even work; the grid's part of a wave; the whole grid; the blocks as uneven as they are;
 /// the warps as uneven as they are; with contention; with overheads. Without overheads means: the limit of
-/// work that is very long. Where warps can issue in every cycle overheads come first, for the time in lockstep is not longer for
-/// longer work. A loss below 0 is a gain: what came after undid some of what came before.
+/// work that is very long. A loss below 0 is a gain: what came after undid some of what came before.
 struct Losses {
   double small_grid = 0;      ///< the grid has fewer blocks than one wave
   double tail = 0;            ///< the last wave is partial

@@ -8,7 +8,7 @@ IssueContention::Rules issue_rules(const Execution& execution, const DeviceParam
       execution.draws.seed(), parameters.lockstep_least_cycles, parameters.lockstep_most_cycles));
   const Rates alone = execution.tasks.rates();
   return {1 / std::max(alone.issue, alone.pipe), alone.always_issues(parameters.always_issuing_share),
-          lockstep, parameters.greedy_of_three_share, execution.draws};
+          lockstep * execution.tasks.stretch(), parameters.greedy_of_three_share, execution.draws};
 }
 
 /// Warps that one sub-partition can hold, by the SM's warp limit and by its registers; never fewer than the

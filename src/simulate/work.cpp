@@ -431,7 +431,9 @@ bool Tasks::is_longest_first() const {
 }
 
 Tasks Tasks::even_blocks() const {
-  return even_everywhere().stretched(mean_block_cycles() / mean_cycles());
+  Tasks tasks = *this;
+  tasks.everywhere_ = mean_block_cycles() / stretch_;
+  return tasks;
 }
 
 Tasks Tasks::even_everywhere() const {

@@ -233,7 +233,7 @@ class Tasks {
   Tasks longest_first() const;
   /// The same launch if every warp had what it needs to itself.
   Tasks alone() const;
-  /// The same launch if everything took `factor` times as long.
+  /// The same launch if everything took `factor` times as long, the time in lockstep too.
   Tasks stretched(double factor) const;
 
  private:

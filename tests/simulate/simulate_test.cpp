@@ -48,6 +48,24 @@ DeviceModel free_of_overheads(int sm_count) {
   return free_of_overheads(Topology::even(sm_count));
 }
 
+TEST(Simulate, StretchedWorkReadsTheSameWithoutOverheads) {
+  DeviceModel model = free_of_overheads(2);
+  model.parameters.always_issuing_share = 0.8;
+  model.parameters.lockstep_least_cycles = 5000;
+  model.parameters.lockstep_most_cycles = 500'000;
+  for (const char* work : {"equal:20000:issue=20000:lockstep=50000", "equal:20000:issue=20000",
+                           "uniform:20000:0.5:1.5:issue=8000", "equal:20000:bytes=20000000"}) {
+    const Tasks tasks(parse_work(work), 70, 3);
+    const auto achieved = [&](const Tasks& of) {
+      return simulate({.block_threads = 96, .grid_blocks = 70}, {.registers_per_thread = 20},
+                      limits_of({9, 0}), model, of, 3)
+          .achieved_pct;
+    };
+    EXPECT_LT(achieved(tasks), 95) << work;
+    EXPECT_NEAR(achieved(tasks.stretched(1000)), achieved(tasks), 0.01) << work;
+  }
+}
+
 TEST(Simulate, TheDeviceSaysFromWhichShareOfItsCyclesAWarpCountsAsAlwaysIssuing) {
   // One block of 12 warps, three a sub-partition, which issue in 0.9 of their cycles. Served evenly, all end
   // together. Served warp by warp, two share the slots for 1.8 times as long as one takes alone, and the third
