@@ -63,6 +63,12 @@ def of_models(results: Results, name: str, text: Callable[[Results], str]) -> st
     return "\n\n".join(text(model) for model in results.models if packed(model.folder / name))
 
 
+def listed(words: Iterable[str]) -> str:
+    """`a, b and c`."""
+    *words, last = words
+    return f"{', '.join(words)} and {last}" if words else last
+
+
 def bullets(*lines: str) -> str:
     return "\n".join(f"- {line}" for line in lines)
 

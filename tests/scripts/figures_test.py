@@ -8,9 +8,9 @@ from pathlib import Path
 
 import made_up
 import polars as pl
-from occbench_tools import WrongInput, experiments, figures
+from occbench_tools import WrongInput, dataset, experiments, figures
 from occbench_tools.dataset import Results, read_text
-from occbench_tools.figures import advice, intervals, programs, timelines, traces
+from occbench_tools.figures import advice, intervals, placement, programs, timelines, traces
 from occbench_tools.figures.accuracy import predicted
 from occbench_tools.figures.command import blocks, texts, written
 from occbench_tools.keep_timelines import keep
@@ -184,6 +184,67 @@ class Advice(unittest.TestCase):
         self.assertIn("In 0 of 1 pairs no more was saved than was said", printed(pair("latency", 40)))
 
 
+class AdviceOfGrids(unittest.TestCase):
+    def test_has_how_far_the_predictions_of_the_asked_launches_are_off(self):
+        asked = {"device_profile": "h100 (calibrated_model)", "predicted_pct": 70.0, "predicted_low_pct": 65.0}
+        asked |= {"predicted_high_pct": 75.0}
+        text = advice.predictions([{"asked": asked | {"achieved_pct": pct}} for pct in (73.0, 60.0)])
+        self.assertIn(
+            "(h100 (calibrated_model)) are 6.5 points off on average, 10.0 at most; 1 of 2 counters are outside", text
+        )
+
+
+class Suite(unittest.TestCase):
+    def setUp(self):
+        self.folder = folder_of_a_model(self)
+        self.results = Results(self.folder, made_up.OCCBENCH)
+
+    def test_limiters_are_compared_where_blocks_had_to_wait(self):
+        row = ON | {"limiter": "warps", "hardware_limiter": "none"}
+        made_up.write(self.folder / "full.csv", [row | {"case": f"{waves}", "waves": waves} for waves in (1, 1.05, 4)])
+        text = figures.BLOCKS["hardware limiter"](self.results)
+        self.assertIn("Of commit `0123456789ab`, 2026-11-23:", text)
+        self.assertIn("| `warps` | `none` | 2 |", text)
+
+    def test_beside_ncu_are_waves_and_block_sizes_only_as_how_near_they_are(self):
+        row = ON | dict.fromkeys(dataset.AGAINST_NCU, 0.1)
+        rows = [
+            row | {"experiment": "waves", "case": f"{off}", "achieved_difference_points": off} for off in (-0.4, 0.2)
+        ]
+        rows += [row | {"experiment": "block_size", "case": "a", "achieved_difference_points": -0.05}]
+        made_up.write(self.folder / "full.csv", [ON])
+        made_up.write(self.folder / "against_ncu.csv", rows)
+        text = figures.BLOCKS["against ncu"](self.results)
+        self.assertIn("| 2 | 1 | -0.4 to +0.2 |", text)
+        self.assertIn("1 more launches, of block sizes in whole waves, agree within 0.05 points.", text)
+
+
+class Placement(unittest.TestCase):
+    # SMs 0 and 1 are the first GPC, 2 to 5 the second, 6 and 7 singletons.
+    PROFILE = {"gpc_sms": "2 4", "singleton_sms": "2"}
+    FULL = [6, 7, 0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5, 6, 7]
+
+    def test_of_a_first_wave_is_by_visits_of_gpcs_and_evenly_where_room_is_left(self):
+        layout = placement.Layout(self.PROFILE)
+        self.assertEqual(placement.first_wave(layout, [6, 7], 40, 2), self.FULL)
+        self.assertEqual(placement.first_wave(layout, [7, 6], 3, 2), [7, 6, 0])
+        self.assertEqual(placement.first_wave(layout, [6, 7], 12, 2), [6, 7, 0, 1, 2, 3, 4, 5, 6, 7, 0, 2])
+
+    def test_of_a_trace_is_the_rules_to_the_block_or_is_not_counted(self):
+        folder = folder_of_a_model(self)
+        (folder / "a_recorded.profile").write_text("\n".join(map(" = ".join, self.PROFILE.items())), encoding="utf-8")
+        row = ON | {"experiment": "placement", "grid_blocks": 17, "blocks_per_sm": 2, "achieved_pct": 50, "time_us": 9}
+        made_up.write(folder / "full.csv", [row | {"case": "a"}])
+        swapped = [*self.FULL[:-2], 7, 6]
+        traces = {"trace_sm": [*self.FULL, 3], "trace_again_sm": [*swapped, 3]}
+        samples = [
+            ("placement", "a", quantity, index, sm) for quantity, sms in traces.items() for index, sm in enumerate(sms)
+        ]
+        made_up.write_samples(folder / "full.csv", samples)
+        text = figures.BLOCKS["placement: first waves"](Results(folder, made_up.OCCBENCH))
+        self.assertIn("in 1 of 2 on an H100 80GB HBM3.", text)
+
+
 OF_PROGRAMS = Results(RESULTS.parent / "nvidia-h100-80gb-hbm3", made_up.OCCBENCH)
 ON = {"recorded_at": "2026-11-23T01:02:03Z", "commit": "0123456789ab", "gpu": "NVIDIA H100 80GB HBM3", "driver": "580"}
 
@@ -218,7 +279,7 @@ class BesideNcu(unittest.TestCase):
         self.assertIn("3 of 4 kernel configurations were counted. `ncu` also counted 3 of them", text)
         self.assertIn("median difference is 1.00 points", text)
         self.assertIn("repeats 2 of them within 0.3 points. 1 of these (50 %, with 75 % of the time)", text)
-        self.assertIn("The other 1 differ by at most 1.0 points", text)
+        self.assertIn("at most 1.0 points of the other 1 and 7.0 points of the 1 that it does not repeat.", text)
         self.assertIn("1 of 2 programs computed the same", text)
 
 
@@ -234,15 +295,32 @@ class OwnClocks(unittest.TestCase):
 
 
 class Costs(unittest.TestCase):
-    def test_of_a_trace_stand_beside_those_of_callbacks_in_the_same_rounds(self):
+    def test_stand_beside_how_many_values_they_are_medians_of(self):
         folder = folder_of_a_model(self)
-        way = ON | {"gpu_uuid": "GPU-1", "program": "tokens", "again_median_pct": "0.1"}
-        ways = [way | {"way": "calls", "median_pct": "2.5"}, way | {"way": "auto", "median_pct": "9.5"}]
-        elsewhere = way | {"gpu_uuid": "GPU-2", "way": "sampled", "median_pct": "1.0"}  # without callbacks beside it
-        made_up.write(folder / "programs/overhead.csv", [*ways, elsewhere])
-        text = programs.overhead_of_programs(Results(folder, made_up.OCCBENCH))
-        self.assertIn("| H100 80GB HBM3 | tokens | `auto` | 9.5 | 2.5 |", text)
-        self.assertNotIn("sampled", text)
+        cost = ON | {"unit": "ns", "median": "4000", "values": "4000"}
+        costs = [
+            cost | {"what": "a launch, alone", "values": "3000 4000 5000"},
+            cost | {"what": "a counted launch, ncu"},
+        ]
+        made_up.write(folder / "programs/costs.csv", costs)
+        text = programs.costs(Results(folder, made_up.OCCBENCH))
+        self.assertIn("Medians on H100 80GB HBM3, driver 580, commit `0123456789ab`, 2026-11-23:", text)
+        self.assertIn("| a launch | 3 | 4,000 ns |", text)
+        self.assertIn("| a counted launch | 1 |", text)
+
+    def test_of_samples_are_shares_of_whole_kernels(self):
+        folder = folder_of_a_model(self)
+        row = ON | dict.fromkeys(("launches", "with_counter_pct", "attributed_pct", "stable_pct"), "1")
+        row |= {
+            "program": "graph",
+            "same_values": "true",
+            "countings": "3",
+            "long_kernels": "9",
+            "long_within_pct": "56",
+        }
+        made_up.write(folder / "programs/sampled.csv", [row | {"short_kernels": "3", "short_within_pct": "67"}])
+        text = programs.sampled(Results(folder, made_up.OCCBENCH))
+        self.assertIn("55.6 % of 9 kernels from 5 us on are within 0.5 points, 66.7 % of 3 shorter", text)
 
 
 class Disturbed(unittest.TestCase):
@@ -295,22 +373,49 @@ class Disturbed(unittest.TestCase):
 
 
 class TwoGpus(unittest.TestCase):
-    def test_their_difference_stands_beside_that_of_two_runs_on_one(self):
-        folder = folder_of_a_model(self)
-        runs = {"full": ("GPU-1", 87.5), "repeat": ("GPU-1", 94.8), "another_gpu": ("GPU-2", 94.75)}
-        for run, (gpu_uuid, achieved) in runs.items():
-            row = {"experiment": "waves", "gpu_uuid": gpu_uuid, "achieved_elapsed_pct": 30, "theoretical_pct": 100}
-            rows = [row | {"case": "a", "achieved_pct": achieved, "predicted_pct": 94.25}]
+    def setUp(self):
+        self.folder = folder_of_a_model(self)
+        self.readings = {"a": (87.5, 94.8, 94.75), "b": (60, 60.25, 63), "c": (50, 52, 51.5)}
+
+    def text(self, block):
+        uuid = {"full": "GPU-1", "repeat": "GPU-1", "another_gpu": "GPU-2"}
+        for run, gpu_uuid in uuid.items():
+            row = ON | {"experiment": "waves", "gpu_uuid": gpu_uuid, "achieved_elapsed_pct": 30, "theoretical_pct": 100}
+            readings = {case: of[list(uuid).index(run)] for case, of in self.readings.items()}
+            rows = [
+                row | {"case": case, "achieved_pct": pct, "predicted_pct": pct - 0.5} for case, pct in readings.items()
+            ]
             if run != "another_gpu":
-                rows.append(row | {"case": "not of both", "achieved_pct": achieved / 2})
-            made_up.write(folder / f"{run}.csv", rows)
-        results = Results(folder, made_up.OCCBENCH)
-        text = figures.BLOCKS["two GPUs"](results)
-        self.assertIn("Counters of 1 cases differ between two H200s by up to 7.2 points", text)
-        self.assertIn("between two runs of one by up to 7.3; by over a point in 1 and 1.", text)
-        text = figures.BLOCKS["gate: two GPUs"](results)
-        self.assertIn("differs by up to 7.2 points (waves, a), `achieved_elapsed_pct` by up to 0.00.", text)
-        self.assertIn("In two runs on one of them ([repeat.csv](repeat.csv)) `achieved_pct` differs by up to 7.3", text)
+                rows.append(row | {"case": "not of both", "achieved_pct": 10 if run == "full" else 90})
+            made_up.write(self.folder / f"{run}.csv", rows)
+        return figures.BLOCKS[block](Results(self.folder, made_up.OCCBENCH))
+
+    def test_their_difference_stands_beside_that_of_two_runs_on_one_without_a_reading_that_the_suite_alone_has(self):
+        text = self.text("two GPUs")
+        self.assertIn("Of 3 counters, 3 differ by over a point between two H200s and 2 between two runs of one; ", text)
+        self.assertIn("at most they differ by 3.0 and 2.0 points (one reading of 7.2 aside), ", text)
+        self.assertIn("1 of the 3 are within 0.5 points in two runs of one.", text)
+        self.assertIn("commit `0123456789ab` predicted 3 cases", text)
+
+    def test_a_difference_that_two_runs_of_one_do_not_have_is_left_out_nowhere(self):
+        self.readings["a"] = (87.5, 87.6, 94.75)
+        text = self.text("two GPUs")
+        self.assertIn("at most they differ by 7.2 and 2.0 points, ", text)
+        self.assertNotIn("one reading", self.text("gate: two GPUs"))
+
+    def test_the_cases_that_differ_most_are_named(self):
+        text = self.text("gate: two GPUs")
+        self.assertIn(
+            "differs by over a point in 3, by up to 7.2 points (waves, a), `achieved_elapsed_pct` by up to 0.00.", text
+        )
+        self.assertIn(
+            "two runs on one of them ([repeat.csv](repeat.csv)) `achieved_pct` differs by over a point in 2, by up to 7.3",
+            text,
+        )
+        self.assertIn(
+            "one reading: 87.5 % in full.csv, 94.8 and 94.8 % in the two others. Without it they differ by up to 3.0",
+            text,
+        )
 
 
 class Coverage(unittest.TestCase):
@@ -345,6 +450,43 @@ class Coverage(unittest.TestCase):
             "Over elapsed cycles fewer than 85 % are inside of c (62.5 % of 8; own, suites), a (84.6 % of 8; own, suites).",
         )
 
+    def test_kinds_for_which_a_constant_width_scores_less_are_named_with_the_launches(self):
+        folder = folder_of_a_model(self)
+        scores = {
+            ("a", "suites"): (3, 2.5),
+            ("a", "random"): (3, 2),
+            ("b", "suites"): (3, 3.5),
+            ("all", "random"): (3, 1),
+        }
+        cell = dict.fromkeys(intervals.READ, 95) | {"profile": "own", "launches": 8}
+        cells = [
+            cell | {"kind": kind, "launches_of": of, "score": score, "constant_width_score": constant}
+            for (kind, of), (score, constant) in scores.items()
+        ]
+        made_up.write(folder.parent / "interval_coverage.csv", cells)
+        text = figures.BLOCKS["interval coverage: constant width"](Results(folder, made_up.OCCBENCH))
+        self.assertEqual(
+            text,
+            "A constant width has the better score for:\n\n- a (own, suites; own, random)\n- all (own, random)",
+        )
+
+
+class Headline(unittest.TestCase):
+    def test_theory_stands_beside_the_prediction_of_the_same_launches(self):
+        folder = folder_of_a_model(self)
+        row = {"experiment": "waves", "theoretical_pct": 100, "achieved_elapsed_pct": 50, "predicted_elapsed_pct": 51}
+        row |= {"predicted_pct": 90}
+        near = row | {"case": "near theory", "achieved_pct": 99.5}
+        far = row | {"case": "far from it", "achieved_pct": 88}
+        reading = row | {"case": "read", "achieved_pct": 93, "work_source": "reading"}
+        bare = {"experiment": "waves", "case": "no theory", "achieved_pct": 50}
+        made_up.write(folder / "full.csv", [near, far, reading, bare])
+        text = figures.BLOCKS["headline"](Results(folder, made_up.OCCBENCH))
+        self.assertIn("counts 4 cases. Theory, which 3 have, is 6.5 points", text)
+        self.assertIn("2 cases are predicted from the launch alone: 5.75 points", text)
+        self.assertIn("There theory is within a point in 1 cases, and nearer than the prediction in 1.", text)
+        self.assertIn("the median error is 1.00 points, the mean 1.00.", text)
+
 
 class Predictions(unittest.TestCase):
     def test_of_reconstructed_rows_are_not_compared(self):
@@ -363,10 +505,10 @@ class Predictions(unittest.TestCase):
             self.assertLess(means[f"{kind}: prediction"], means[f"{kind}: theory"] / 5)
 
 
-ROWS = """experiment,case,parameters,work,waves,achieved_pct,achieved_elapsed_pct
-waves,spin/plain/waves=0.75,waves=0.75,equal:1000,0.75,99.5,75.5
-waves,spin/plain/waves=1.00,waves=1.00,equal:1000,1,99.5,80
-waves,spin/plain/waves=3.00,waves=3.00,equal:1000,3,99.5,80
+ROWS = """experiment,case,parameters,work,waves,achieved_pct,achieved_elapsed_pct,gpu,driver,commit,recorded_at
+waves,spin/plain/waves=0.75,waves=0.75,equal:1000,0.75,99.5,75.5,NVIDIA H200,580,0123456789ab,2026-11-23T01:02:03Z
+waves,spin/plain/waves=1.00,waves=1.00,equal:1000,1,99.5,80,NVIDIA H200,580,0123456789ab,2026-11-23T01:02:03Z
+waves,spin/plain/waves=3.00,waves=3.00,equal:1000,3,99.5,80,NVIDIA H200,580,0123456789ab,2026-11-23T01:02:03Z
 """
 # 10 us at 50 and 10 us at 100 %, of which the simulation misses the first by 10 points: the mean is 75, the root mean
 # square of the misses the root of 50.
@@ -421,6 +563,7 @@ class Recording(unittest.TestCase):
         self.assertEqual(len(read_text(self.results / "timeline" / "rows.csv")), 2)
         results = Results(self.results, made_up.OCCBENCH)
         table = timelines.timeline_table(results)
+        self.assertIn("H200, driver 580, commit `0123456789ab`, 2026-11-23:", table)
         self.assertIn("| waves | waves=0.75 | 10.00 | 75.00 | 75.50 | 7.1 |", table)
         self.assertIn("- The mean over time is within 1 point of the range counter in 1 of 1 cases, 0.50", table)
         self.assertIn(

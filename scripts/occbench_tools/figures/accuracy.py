@@ -6,7 +6,7 @@ import polars as pl
 
 from occbench_tools.compare_profiles import COLUMNS
 from occbench_tools.dataset import Results, error, first, gpu_of, median, packed, quantile, read_table
-from occbench_tools.markdown import along, grid, of_most, revision, table
+from occbench_tools.markdown import along, grid, listed, of_most, revision, table
 
 # The prediction used a reading of the same machine code: for how long its warps stay in lockstep.
 USES_A_READING = pl.col("work_source").fill_null("") == "reading"
@@ -14,7 +14,7 @@ USES_A_READING = pl.col("work_source").fill_null("") == "reading"
 HEAD = (
     "launches of",
     "launches:",
-    "theory, mean error:",
+    "theory, mean, median:",
     "prediction, mean:",
     "median:",
     "95th percentile:",
@@ -41,11 +41,12 @@ def line(name: str, rows: pl.DataFrame) -> tuple[str, ...]:
     theory, prediction = (rows.select(error(column)).to_series() for column in ("theoretical_pct", "predicted_pct"))
     inside = f"{100 * rows.select(is_inside()).to_series().mean():.0f} %"
     of_prediction = f"{prediction.mean():.2f}", f"{median(prediction):.2f}", f"{quantile(prediction, 0.95):.1f}"
-    return (name, str(len(rows)), f"{theory.mean():.1f}", *of_prediction, f"{prediction.max():.1f}", inside)
+    of_theory = f"{theory.mean():.1f}, {median(theory):.1f}"
+    return (name, str(len(rows)), of_theory, *of_prediction, f"{prediction.max():.1f}", inside)
 
 
 def accuracy(results: Results) -> str:
-    lines, recorded = [], []
+    lines, recorded = [], {}
     for model in results.models:
         files = {
             name: predicted(model.rows(file))
@@ -54,32 +55,32 @@ def accuracy(results: Results) -> str:
         }
         rows = pl.concat(files.values(), how="diagonal_relaxed")
         (on, others), gpu = of_most(next(iter(files.values()))), gpu_of(rows)
-        recorded.append(f"{gpu}: driver {on['driver']}, CUDA {on['cuda_toolkit']}, {revision(on)}{others}")
+        recorded.setdefault(f"driver {on['driver']}, CUDA {on['cuda_toolkit']}, {revision(on)}{others}", []).append(gpu)
         lines += [line(f"{gpu}, {name}", each.filter(~USES_A_READING)) for name, each in files.items()]
         lines.append(line(f"{gpu}, with a reading of the same code", rows.filter(USES_A_READING)))
+    measured = "; ".join(f"Measured on {listed(gpus)}: {by}" for by, gpus in recorded.items())
     return (
-        f"{table(HEAD, lines)}\n\nErrors are points of occupancy. The intervals' margins are fitted to the suites: coverage "
-        f"[by experiment and run](docs/notes/accuracy.md#coverage-by-experiment). {'; '.join(recorded)}."
+        f"{table(HEAD, lines)}\n\nErrors are points of occupancy. The intervals' margins are fitted to the suites: "
+        f"[coverage](docs/notes/accuracy.md#coverage-by-experiment). {measured}."
     )
 
 
 def headline(results: Results) -> str:
-    rows = results.suite.rows.drop_nulls(["achieved_pct", "theoretical_pct"])
-    by_simulation = predicted(rows)
-    counted = by_simulation.filter(~USES_A_READING)
-    prediction, elapsed = (
-        counted.select(each).to_series() for each in (error(), error("predicted_elapsed_pct", "achieved_elapsed_pct"))
+    counters = results.suite.rows.drop_nulls("achieved_pct")
+    rows = counters.drop_nulls("theoretical_pct")
+    counted = predicted(rows).filter(~USES_A_READING)
+    prediction, theory, elapsed = (
+        counted.select(each).to_series()
+        for each in (error(), error("theoretical_pct"), error("predicted_elapsed_pct", "achieved_elapsed_pct"))
     )
-    reading = by_simulation.filter(USES_A_READING).select(error()).to_series()
     return (
-        f"The suite counts {len(rows)} cases. There theory is "
+        f"The suite counts {len(counters)} cases. Theory, which {len(rows)} have, is "
         f"{rows.select(error('theoretical_pct')).to_series().mean():.1f} points from the counter on average. "
         f"{len(counted)} cases are predicted from the launch alone: {prediction.mean():.2f} points from the counter on average, "
         f"median {median(prediction):.2f}, 95th percentile {quantile(prediction, 0.95):.1f}, worst case {prediction.max():.1f}. "
-        f"The counter is in the 90 % interval of {100 * counted.select(is_inside()).to_series().mean():.0f} % of them. "
-        f"Over elapsed cycles, where tail placement does not matter, the median error is {median(elapsed):.2f} points. "
-        f"{len(reading)} more predictions used a reading of the same machine code (`reading` in `work_source`): "
-        f"{reading.mean():.2f} points on average, worst case {reading.max():.1f}."
+        f"There theory is within a point in {(theory <= 1).sum()} cases, and nearer than the prediction in {(theory < prediction).sum()}. "
+        f"Over elapsed cycles, where tail placement does not matter, the median error is {median(elapsed):.2f} points, the mean "
+        f"{elapsed.mean():.2f}."
     )
 
 

@@ -6,8 +6,9 @@ from functools import partial
 
 import polars as pl
 
-from occbench_tools.dataset import Results, Row, each, parameter, parameter_of
-from occbench_tools.markdown import table_by
+from occbench_tools.dataset import Results, Row, each, error, parameter, parameter_of
+from occbench_tools.figures.accuracy import is_inside
+from occbench_tools.markdown import listed, stamped, table_by
 
 FILE = "advice.csv"
 # Measured savings may be above the bound by what times of the same launch vary by, percent of the time.
@@ -125,12 +126,23 @@ def block(line: Callable[[Pair, dict], dict[str, str]], results: Results) -> str
     if not found:
         return "Not recorded."
     lines = [line(pair, findings) for pair in found]
-    return f"{table_by(lines)}\n\n{verdict(found, findings)}"
+    return f"{table_by(lines)}\n\n{verdict(found, findings)}{predictions(found) if line is grids else ''}"
+
+
+def predictions(found: list[Pair]) -> str:
+    """How far those of the launches that were asked for are off, in words."""
+    asked = pl.DataFrame([pair["asked"] for pair in found], infer_schema_length=None)
+    off = asked.select(error()).to_series()
+    outside = len(asked) - asked.select(is_inside()).to_series().sum()
+    return (
+        f" Predictions of the asked launches ({listed(asked['device_profile'].unique().sort())}) are {off.mean():.1f} points off on "
+        f"average, {off.max():.1f} at most; {outside} of {len(asked)} counters are outside the 90 % interval."
+    )
 
 
 def measured_on(results: Results) -> str:
-    gpu, driver = results.rows(FILE).select("gpu", "driver").row(0)
-    return f"Both launches of each pair were measured on {gpu}, driver {driver}. Launches are blocks x threads."
+    rows = results.rows(FILE)
+    return f"Both launches of each pair were measured on an {stamped(rows)}. Launches are blocks x threads."
 
 
 BLOCKS = {"advice": measured_on, "advice: grids": partial(block, grids), "advice: theory": partial(block, theory)}

@@ -2,10 +2,12 @@
 
 import polars as pl
 
-from occbench_tools.dataset import Results, error, most, read_table, read_text
-from occbench_tools.markdown import stamped, table_of
+from occbench_tools.dataset import Results, error, gpu_of, most, packed, read_table, read_text
+from occbench_tools.markdown import bullets, listed, revision, short, stamped, table_of
 
 MOST_NAMED = 4
+#: Two readings of a case that are as far apart count as the same.
+STEADY_POINTS = 0.5
 CASE = ["experiment", "case"]
 RANGES = dict.fromkeys(("achieved_range_points", "achieved_elapsed_range_points", "time_range_pct"), pl.Float64)
 
@@ -39,55 +41,103 @@ def injected(results: Results) -> str:
     return f"{what}\n\n{table_of(lines, columns)}"
 
 
-def two_gpus(results: Results) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The cases of the recorded suite that were recorded on another GPU too: by how many points they differ there, and in a second
-    run on the suite's GPU."""
-    suite, other, second = (
-        results.rows(name).drop_nulls("achieved_pct") for name in ("full.csv", "another_gpu.csv", "repeat.csv")
-    )
-    assert set(suite["gpu_uuid"]).isdisjoint(other["gpu_uuid"])
-    assert set(suite["gpu_uuid"]) == set(second["gpu_uuid"])
-    differences = (
-        run.join(suite, on=CASE, suffix="_suite").select(
-            case=pl.format("{}, {}", *CASE),
-            achieved=error("achieved_pct_suite"),
-            elapsed=error("achieved_elapsed_pct_suite", "achieved_elapsed_pct"),
+class TwoGpus:
+    """The cases of the recorded suite that were recorded on another GPU of the model too: by how many points they differ there, and in
+    a second run, `of_one`, on the suite's GPU. `runs`: the same of two runs on a GPU of each other model, by its name."""
+
+    def __init__(self, results: Results):
+        self.suite, self.other, self.second = (
+            results.rows(name).drop_nulls("achieved_pct") for name in ("full.csv", "another_gpu.csv", "repeat.csv")
         )
-        for run in (other, second.join(other, on=CASE, how="semi"))
-    )
-    return next(differences), next(differences)
+        assert set(self.suite["gpu_uuid"]).isdisjoint(self.other["gpu_uuid"])
+        assert set(self.suite["gpu_uuid"]) == set(self.second["gpu_uuid"])
+        self.between, self.of_one = self.differences(self.suite, self.other), self.differences(self.suite, self.second)
+        self.runs = {
+            gpu_of(model.suite.rows): self.differences(model.suite.rows, model.rows("repeat.csv"))
+            for model in results.models[1:]
+            if packed(model.folder / "full.csv")
+        }
+        both = self.between.join(self.of_one, on="case", suffix="_of_one")
+        self.apart = both.filter(pl.col("achieved") > 1)
+        """Between the GPUs."""
+        self.steady = self.apart.filter(pl.col("achieved_of_one") <= STEADY_POINTS)
+        """Of these, those that repeat on one."""
+        self.odd = most(self.between, "achieved")["case"]
+        """The case that differs most, if of three readings the suite's alone is apart."""
+        if most(self.of_one, "achieved")["case"] != self.odd:
+            self.odd = ""
+
+    def differences(self, run: pl.DataFrame, another: pl.DataFrame) -> pl.DataFrame:
+        pairs = (
+            run.join(another, on=CASE, suffix="_other").join(self.other, on=CASE, how="semi").drop_nulls("achieved_pct")
+        )
+        return pairs.select(
+            case=pl.format("{}, {}", *CASE),
+            achieved=error("achieved_pct_other"),
+            elapsed=error("achieved_elapsed_pct_other", "achieved_elapsed_pct"),
+        )
+
+    def readings(self, case: str) -> list[float]:
+        """Of the suite, the second run and the other GPU."""
+        runs = (self.suite, self.second, self.other)
+        return [run.filter(pl.format("{}, {}", *CASE) == case)["achieved_pct"][0] for run in runs]
+
+    def without_odd(self, points: pl.DataFrame) -> float:
+        """The largest difference of the other cases."""
+        return points.filter(pl.col("case") != self.odd)["achieved"].max() or 0
 
 
 def two_gpus_block(results: Results) -> str:
-    difference, of_one = two_gpus(results)
+    of = TwoGpus(results)
 
     def most_of(points: pl.DataFrame) -> str:
         far = most(points, "achieved")
         return (
-            f"`achieved_pct` differs by up to {far['achieved']:.1f} points ({far['case']}), `achieved_elapsed_pct` by up to "
-            f"{points['elapsed'].max():.2f}"
+            f"`achieved_pct` differs by over a point in {(points['achieved'] > 1).sum()}, by up to {far['achieved']:.1f} points "
+            f"({far['case']}), `achieved_elapsed_pct` by up to {points['elapsed'].max():.2f}."
         )
 
-    return (
-        f"Of {len(difference)} cases on two H200s ([full.csv](full.csv), [another_gpu.csv](another_gpu.csv)) {most_of(difference)}. "
-        f"In two runs on one of them ([repeat.csv](repeat.csv)) {most_of(of_one)}."
-    )
+    suite, other = (revision(rows.row(0, named=True)) for rows in (of.suite, of.other))
+    lines = [
+        f"Of {len(of.between)} cases on two H200s ([full.csv](full.csv), {suite}; [another_gpu.csv](another_gpu.csv), {other}) "
+        f"{most_of(of.between)}",
+        f"In two runs on one of them ([repeat.csv](repeat.csv)) {most_of(of.of_one)}",
+        *(f"In two runs on an {gpu} {most_of(points)}" for gpu, points in of.runs.items()),
+        f"In {len(of.steady)} of the {len(of.apart)} cases that are over a point apart between the H200s, the two runs on one are within "
+        f"{STEADY_POINTS} points.",
+    ]
+    if of.odd:
+        first, second, other = of.readings(of.odd)
+        lines.append(
+            f"The H200s' largest difference is one reading: {first:.1f} % in full.csv, {second:.1f} and {other:.1f} % in the two others. Without it "
+            f"they differ by up to {of.without_odd(of.between):.1f} points, and two runs on one by up to {of.without_odd(of.of_one):.1f}."
+        )
+    return bullets(*lines)
 
 
 def two_gpus_in_short(results: Results) -> str:
-    points, of_one = two_gpus(results)
-    predicted = results.rows("another_gpu.csv").drop_nulls(["achieved_pct", "predicted_pct"])
+    of = TwoGpus(results)
+    predicted = of.other.drop_nulls(["achieved_pct", "predicted_pct"])
     theory, prediction = (
         predicted.select(error(said)).to_series().mean() for said in ("theoretical_pct", "predicted_pct")
     )
+    sets = [of.between, of.of_one, *of.runs.values()]
+    names = [
+        "differ by over a point between two H200s",
+        "between two runs of one",
+        *(f"between two of an {gpu}" for gpu in of.runs),
+    ]
+    counts = [f"{(points['achieved'] > 1).sum()} {name}" for name, points in zip(names, sets, strict=True)]
+    largest = listed(f"{of.without_odd(points):.1f}" for points in sets)
+    elapsed = listed(f"{points['elapsed'].max():.2f}" for points in sets)
+    odd = f" (one reading of {most(of.between, 'achieved')['achieved']:.1f} aside)" if of.odd else ""
+    commit = short(predicted["commit"][0])
     return (
-        f"Counters of {len(points)} cases differ between two H200s by up to {points['achieved'].max():.1f} points, and between two "
-        f"runs of one by up to {of_one['achieved'].max():.1f}; by over a point in {(points['achieved'] > 1).sum()} and "
-        f"{(of_one['achieved'] > 1).sum()}. Over elapsed cycles it is at most {points['elapsed'].max():.2f} and "
-        f"{of_one['elapsed'].max():.2f}. So clocks and chance decide which SMs get the last blocks "
-        f"([why](prediction.md), [gate.md](../results/nvidia-h200/gate.md)), and the largest difference is chance. With a profile that `occbench calibrate` made of the second "
-        f"GPU, {len(predicted)} cases of waves, tails and imbalance are predicted within {prediction:.1f} points on average, where "
-        f"theory is {theory:.1f} off."
+        f"Of {len(of.between)} counters, {listed(counts)}; at most they differ by {largest} points{odd}, over elapsed "
+        f"cycles by {elapsed}. {len(of.steady)} of the {len(of.apart)} are within {STEADY_POINTS} points in two runs of one. So the GPU "
+        f"and chance decide which SMs get the last blocks ([why](prediction.md), [gate.md](../results/nvidia-h200/gate.md)). With a "
+        f"profile that `occbench calibrate` made of the second GPU, commit `{commit}` predicted {len(predicted)} cases of waves, tails and "
+        f"imbalance within {prediction:.1f} points on average, theory {theory:.1f}."
     )
 
 

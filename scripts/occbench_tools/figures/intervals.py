@@ -4,7 +4,7 @@ import polars as pl
 
 from occbench_tools.dataset import Results, Row, each, error, first, gpu_of, least, read_table
 from occbench_tools.figures.accuracy import USES_A_READING, is_inside, predicted
-from occbench_tools.markdown import along, fill, grid, table_of
+from occbench_tools.markdown import along, bullets, fill, grid, table_of
 from occbench_tools.program import SOURCES
 
 MARGINS = SOURCES / "src/predict/interval_margins.csv"
@@ -73,6 +73,12 @@ def low_over_elapsed_cycles(results: Results) -> str:
     return f"Over elapsed cycles fewer than {LOW_ELAPSED_PCT} % are inside of {', '.join(map(str, named))}."
 
 
+def constant_width(results: Results) -> str:
+    better = cells_of(results).filter(pl.col("constant_width_score") < pl.col("score"))
+    kinds = (f"{kind} ({'; '.join(of['of'])})" for (kind,), of in better.group_by("kind", maintain_order=True))
+    return f"A constant width has the better score for:\n\n{bullets(*kinds)}"
+
+
 def coverage_by_experiment(results: Results) -> str:
     """Of both runs of each GPU model's suite: the experiments that have less than LOW_PCT in one of them, and all."""
     found = []
@@ -98,5 +104,6 @@ BLOCKS = {
     "interval coverage": coverage,
     "interval coverage by kind": coverage_by_kind,
     "interval coverage: low over elapsed cycles": low_over_elapsed_cycles,
+    "interval coverage: constant width": constant_width,
     "interval coverage by experiment": coverage_by_experiment,
 }

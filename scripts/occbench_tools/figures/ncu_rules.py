@@ -8,9 +8,9 @@ import polars as pl
 
 from occbench_tools.dataset import Results, Row, gpu_of, packed, read_table
 from occbench_tools.figures.timelines import rows_by_case
-from occbench_tools.markdown import of_models, table_by
+from occbench_tools.markdown import of_models, revision, table_by
 
-RULES = {name: pl.String for name in ("experiment", "case", "rule", "begins", "estimate")} | {
+RULES = dict.fromkeys(("commit", "recorded_at", "experiment", "case", "rule", "begins", "estimate"), pl.String) | {
     name: pl.Float64 for name in ("duration_us", "estimated_speedup_pct")
 }
 WAVES = ("1.25", "1.50", "2.50", "4.50", "1_plus_one_block")
@@ -109,7 +109,9 @@ def table_of_rules(model: Results) -> str:
             "remedy": remedy,
         }
 
-    return f"{gpu_of(model.rows('full.csv'))}:\n\n{table_by(line(*each) for each in REMEDIES)}"
+    suite = model.rows("full.csv")
+    of_ncu, others = (revision(of.row(0, named=True)) for of in (rules, suite))
+    return f"{gpu_of(suite)}; `ncu`: {of_ncu}, the other columns' times: {others}:\n\n{table_by(line(*each) for each in REMEDIES)}"
 
 
 BLOCKS = {"ncu rules": lambda results: of_models(results, "ncu_rules.csv", table_of_rules)}

@@ -8,8 +8,8 @@ from statistics import fmean
 
 import polars as pl
 
-from occbench_tools.dataset import Results, Row, each, gpu_of, read_rows, read_table, read_text
-from occbench_tools.markdown import of_models, of_most, of_tables, revision, stamped, table, table_by, table_of
+from occbench_tools.dataset import Results, Row, each, gpu_of, read_rows, read_table
+from occbench_tools.markdown import listed, of_models, of_most, of_tables, revision, stamped, table, table_by, table_of
 
 SUMS = "programs/python_sums.csv"
 COSTS = "programs/costs.csv"
@@ -22,7 +22,7 @@ WAYS = {
     "traced": "traced",
     "ncu": "ncu",
 }
-COLUMNS_OF_COSTS = dict.fromkeys(("recorded_at", "commit", "gpu_uuid", "what", "unit", "values"), pl.String) | {
+COLUMNS_OF_COSTS = dict.fromkeys(("recorded_at", "commit", "gpu", "driver", "what", "unit", "values"), pl.String) | {
     "median": pl.Float64
 }
 
@@ -58,7 +58,7 @@ def spread(values: pl.Series, unit: str) -> str:
 
 
 def costs(results: Results) -> str:
-    """Of each GPU model, what each way takes: the range over its GPUs."""
+    """Of each GPU model, what each way takes: the range over its GPUs, and of how many values each median is."""
     ways = dict.fromkeys(WAYS.values())
 
     def text(model: Results) -> str:
@@ -68,11 +68,12 @@ def costs(results: Results) -> str:
         lines = []
         for (what,), of in rows.group_by("what", maintain_order=True):
             of_ways = (of.filter(way=way) for way in ways)
-            lines.append((what, *(spread(one["median"], one["unit"][0]) if len(one) else "" for one in of_ways)))
-        found = table(("what", *(f"{way}:" for way in ways)), lines)
-        days = rows["recorded_at"].str.slice(0, 10)
-        recorded = " to ".join(dict.fromkeys((days.min(), days.max())))
-        return f"Medians on {gpu_of(model.suite.rows)}, {recorded}:\n\n{found}"
+            of_each = (spread(one["median"], one["unit"][0]) if len(one) else "" for one in of_ways)
+            lines.append(
+                (what, " to ".join(map(str, of["values"].str.split(" ").list.len().unique().sort())), *of_each)
+            )
+        found = table(("what", "values:", *(f"{way}:" for way in ways)), lines)
+        return f"Medians on {stamped(rows)}:\n\n{found}"
 
     return of_models(results, COSTS, text)
 
@@ -98,7 +99,8 @@ def sampled(results: Results) -> str:
 
     def within(rows: pl.DataFrame, kind: str) -> str:
         count = rows[f"{kind}_kernels"].cast(pl.Int64)
-        return f"{(count * rows[f'{kind}_within_pct'].cast(pl.Float64)).sum() / count.sum():.1f} % of {count.sum()}"
+        near = (count * rows[f"{kind}_within_pct"].cast(pl.Float64) / 100).round().sum()  # the share may be rounded
+        return f"{100 * near / count.sum():.1f} % of {count.sum()}"
 
     def text(rows: pl.DataFrame) -> str:
         told = f"{within(rows, 'long')} kernels from 5 us on are within 0.5 points, {within(rows, 'short')} shorter ones within 1"
@@ -207,29 +209,6 @@ def own_clocks(results: Results) -> str:
     )
 
 
-#: What occbench trace does, by what its --counters is; the way beside which both stand has callbacks of CUPTI that do nothing.
-TRACED, CALLBACKS = ("auto", "sampled"), "calls"
-
-
-def overhead_of_programs(results: Results) -> str:
-    """How much longer loops take once a program runs, beside what CUPTI's callbacks alone take in the same rounds."""
-    columns = {
-        "GPU": "{gpu}",
-        "loop": "{program}",
-        "`--counters`": "`{way}`",
-        "longer, %:": "{median_pct}",
-        "with empty callbacks, %:": "{of_callbacks}",
-    }
-    files = (model.folder / "programs/overhead.csv" for model in results.models)
-    rows = pl.concat(read_text(file) for file in files if file.exists())
-    same = ["commit", "gpu_uuid", "program"]
-    rows = rows.with_columns(pl.col("gpu").str.strip_prefix("NVIDIA "))
-    callbacks = rows.filter(way=CALLBACKS).select(*same, of_callbacks="median_pct")
-    traced = rows.filter(pl.col("way").is_in(TRACED)).join(callbacks, on=same)
-    traced = traced.unique(["gpu", "way", "program"], keep="last", maintain_order=True)
-    return table_of(traced.sort("gpu", "way", "program", maintain_order=True), columns)
-
-
 def overhead(results: Results) -> str:
     columns = {
         "loop": "{program}",
@@ -244,7 +223,8 @@ def overhead(results: Results) -> str:
     def text(rows: pl.DataFrame) -> str:
         (gpu,) = rows["gpu"].unique()
         lines = table_of(rows.sort("program", "way", maintain_order=True), columns)
-        return f"{gpu}, driver {rows['driver'][0]}, {rows['recorded_at'][0]}, {rows['gpu_uuid'].n_unique()} GPUs:\n\n{lines}"
+        days = listed(rows["recorded_at"].unique().sort())
+        return f"{gpu}, driver {rows['driver'][0]}, {days}, {rows['gpu_uuid'].n_unique()} GPUs:\n\n{lines}"
 
     return of_tables(results, "programs/overhead.csv", text)
 
@@ -274,7 +254,7 @@ def overhead_by_part(results: Results) -> str:
     }
 
     def text(rows: pl.DataFrame) -> str:
-        days = " and ".join(rows["recorded_at"].unique().sort())
+        days = listed(rows["recorded_at"].unique().sort())
         return f"On {gpu_of(rows)}, driver {rows['driver'][0]}, {days}:\n\n{table_of(rows, columns)}"
 
     return of_tables(results, "programs/overhead_parts.csv", text)
@@ -291,6 +271,5 @@ BLOCKS = {
     "sampled programs": sampled,
     "counted alone": counted_alone,
     "overhead": overhead,
-    "overhead of programs": overhead_of_programs,
     "overhead by part": overhead_by_part,
 }

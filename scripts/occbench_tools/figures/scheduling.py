@@ -65,7 +65,7 @@ def random_launches(results: Results) -> str:
             raise WrongInput(f"{gpu}: validation.csv has launches of a kind that is not described")
     head = ("work", "launches:", "theory, mean:", "prediction, mean:", "median:", "95th percentile:", "active cycles:")
     recorded = (f"{gpu}, {len(rows)} launches, {revision(rows.row(0, named=True))}" for gpu, rows in models.items())
-    return f"{table(head, lines)}\n\nIn each cell: {'; '.join(recorded)}."
+    return f"{table(head, lines)}\n\nIn each cell, measured: {'; '.join(recorded)}."
 
 
 def without_contention(results: Results) -> str:

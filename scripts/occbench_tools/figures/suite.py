@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from occbench_tools.dataset import Results, error, gpu_of, median, one, packed, pick
-from occbench_tools.markdown import machine, of_most, revision, table_by, table_of
+from occbench_tools.markdown import listed, machine, of_most, revision, table_by, table_of
 
 
 def worked_examples(results: Results) -> str:
@@ -62,8 +62,10 @@ def imbalance_share(results: Results) -> str:
 
 
 def against_ncu_in_short(results: Results) -> str:
+    """Of the launches in waves; those of block sizes, all in whole waves, agree."""
+
     def line(model: Results) -> dict[str, object]:
-        rows = model.against_ncu
+        rows = model.against_ncu.filter(experiment="waves")
         points = rows["achieved_difference_points"]
         return {
             "GPU": f"[{gpu_of(rows)}](../results/{model.folder.name}/against_ncu.csv)",
@@ -75,7 +77,13 @@ def against_ncu_in_short(results: Results) -> str:
             "by `ncu`:": f"{rows['ncu_ms_per_launch'].median():.1f} ms",
         }
 
-    return table_by(line(model) for model in results.models if packed(model.folder / "against_ncu.csv"))
+    models = [model for model in results.models if packed(model.folder / "against_ncu.csv")]
+    whole = pl.concat(model.against_ncu.filter(experiment="block_size") for model in models)
+    return (
+        f"{table_by(map(line, models))}\n\n{len(whole)} more launches, of block sizes in whole waves, agree within "
+        f"{whole['achieved_difference_points'].abs().max():.2f} points. Recorded by "
+        f"{listed(dict.fromkeys(revision(model.against_ncu.row(0, named=True)) for model in models))}."
+    )
 
 
 def differences(one: pl.DataFrame, other: pl.DataFrame, on: list[str]) -> str:
@@ -129,13 +137,18 @@ def recorded_run(results: Results) -> str:
 def hardware_limiter(results: Results) -> str:
     """The calculator's limiter against the hardware's, by how many cases of each recorded suite have both."""
     models = [model.suite.rows for model in results.models if packed(model.folder / "full.csv")]
-    rows = pl.concat(rows.select("gpu", "waves", "limiter", "hardware_limiter") for rows in models)
-    rows = rows.filter(pl.col("waves") >= 1.2, pl.col("hardware_limiter") != "")
+    rows = pl.concat(
+        rows.select("gpu", "commit", "recorded_at", "waves", "limiter", "hardware_limiter") for rows in models
+    )
+    rows = rows.filter(pl.col("waves") > 1, pl.col("hardware_limiter") != "")
+    recorded = listed(
+        dict.fromkeys(revision(of.row(0, named=True)) for _, of in rows.group_by("gpu", maintain_order=True))
+    )
     keys = ["limiter", "hardware_limiter"]
     counts = rows.pivot("gpu", index=keys, values="waves", aggregate_function="len").sort(keys).fill_null(0)
     columns = {"calculator": "`{limiter}`", "hardware": "`{hardware_limiter}`"}
     columns |= {f"{gpu.removeprefix('NVIDIA ')}, cases:": f"{{{gpu}}}" for gpu in counts.columns[2:]}
-    return table_of(counts, columns)
+    return f"Of {recorded}:\n\n{table_of(counts, columns)}"
 
 
 BLOCKS = {

@@ -4,7 +4,7 @@ import polars as pl
 
 from occbench_tools import WrongInput
 from occbench_tools.dataset import CASE, PER_SM, SAMPLE, TIMELINE, Results, Row, each, median, quantile, read_table
-from occbench_tools.markdown import bullets, table_by
+from occbench_tools.markdown import bullets, stamped, table_by
 
 ALL_TIMELINES = {"mean_pct": pl.Float64, "achieved_elapsed_pct": pl.Float64, "rms_points": pl.Float64}
 REPLACED = {"replacement_latency_median_us": pl.Float64}
@@ -40,7 +40,8 @@ class Timeline:
 
 
 def timeline_table(results: Results) -> str:
-    recorded = rows_by_case(results.rows("timeline/rows.csv"))
+    rows = results.rows("timeline/rows.csv")
+    recorded = rows_by_case(rows)
     found = [
         (timeline, recorded[timeline.key])
         for timeline in map(Timeline, sorted((results.folder / "timeline").glob("*.timeline.csv")))
@@ -65,7 +66,7 @@ def timeline_table(results: Results) -> str:
         f"one at the median, {max(misses):.1f} at most.",
         *all_timelines(results),
     )
-    return f"{table_by(lines)}\n\n{told}"
+    return f"{stamped(rows)}:\n\n{table_by(lines)}\n\n{told}"
 
 
 def all_timelines(results: Results):

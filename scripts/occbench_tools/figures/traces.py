@@ -9,7 +9,7 @@ import polars as pl
 
 from occbench_tools.dataset import Results, error, gpu_of, median, parameter, quantile, read_rows, read_table
 from occbench_tools.figures.accuracy import is_inside, predicted
-from occbench_tools.markdown import bullets, of_models, of_most, stamped, table
+from occbench_tools.markdown import bullets, listed, of_models, of_most, stamped, table
 
 FOLDER = "programs"
 AGAINST_NCU = f"{FOLDER}/against_ncu.csv"
@@ -49,7 +49,12 @@ def beside_ncu(results: Results) -> str:
         steady = both.filter(pl.col("ncu_range_points") <= CLOSE_POINTS)
         steady = steady.join(rows.select(*keys, "total_time_us"), on=keys, validate="1:1")
         close, far = steady.filter(is_close()), steady.filter(~is_close())
-        rest = f"The other {len(far)} differ by at most {far['difference_points'].abs().max():.1f} points."
+        unsteady = both.join(steady, on=keys, how="anti")
+        others = [
+            f"{of['difference_points'].abs().max():.1f} points of the {those.format(len(of))}"
+            for those, of in (("other {}", far), ("{} that it does not repeat", unsteady))
+            if len(of)
+        ]
         share_of_time = close["total_time_us"].sum() / steady["total_time_us"].sum()
         same = read_table(model.file(f"{FOLDER}/unchanged.csv"), UNCHANGED)["same"] == "true"
         lines = bullets(
@@ -57,7 +62,7 @@ def beside_ncu(results: Results) -> str:
             f"of them. The median difference is {median(both['difference_points'].abs()):.2f} points.",
             f"`ncu` repeats {len(steady)} of them within {CLOSE_POINTS} points. {len(close)} of these "
             f"({100 * len(close) / len(steady):.0f} %, with {100 * share_of_time:.0f} % of the time) are within {CLOSE_POINTS} points of `ncu`.",
-            *([rest] if len(far) else []),
+            *([f"The difference is at most {listed(others)}."] if others else []),
             f"{same.sum()} of {len(same)} programs computed the same to all printed digits with and without trace.",
         )
         _, others = of_most(both, what="program")
