@@ -394,6 +394,9 @@ Json answer_json(const Question& question) {
       launches && must_opt_in(limits, launch, usage) ? Json(launch.dynamic_shared_bytes) : Json();
   answer["assumed"] = question.registers_given ? Json() : Json(kRegistersAssumed);
   answer["cannot_launch"] = launches ? Json() : Json(why_it_cannot_launch(limits, launch, usage));
+  const std::string slots = assumed_cluster_slots(limits, question.configuration);
+  if (!slots.empty())
+    answer["assumed"] = answer["assumed"].is_null() ? slots : fmt::format("{}; {}", kRegistersAssumed, slots);
   return answer;
 }
 

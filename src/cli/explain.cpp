@@ -18,6 +18,7 @@
 #include "diagnose/diagnose.hpp"
 #include "diagnose/finding.hpp"
 #include "occupancy/configuration.hpp"
+#include "occupancy/gpus.hpp"
 #include "occupancy/limits.hpp"
 #include "occupancy/rules.hpp"
 #include "occupancy/text.hpp"
@@ -369,8 +370,22 @@ ExitStatus explain_rows(const ExplainOptions& options, Console& console) {
 
 constexpr const char* kNumbersGroup = "A launch by numbers";
 
+/// Clocks that SMs can have, MHz, a choice: boards exceed the table's by up to a third.
+constexpr double kLeastClockMhz = 100;
+constexpr double kMostOverTables = 1.4;
+
+/// @throws InputError for a clock that is of no GPU so called: in another unit
+void require_clock(std::string_view option, const std::optional<double>& mhz, const Gpu* gpu) {
+  const double highest =
+      gpu != nullptr ? gpu->clock_mhz : std::ranges::max_element(all_gpus(), {}, &Gpu::clock_mhz)->clock_mhz;
+  const double most = std::round(kMostOverTables * highest);
+  if (mhz && (*mhz < kLeastClockMhz || *mhz > most))
+    throw InputError("{} = {}: clocks of {} are {} to {} MHz; give it in MHz", option, *mhz,
+                     gpu != nullptr ? "this GPU" : "GPUs", kLeastClockMhz, most);
+}
+
 void require_in_range(const NumbersOption& numbers, const Limits& limits) {
-  static_cast<void>(named_gpu(numbers.gpu));  // one GPU, not what several begin with
+  const Gpu* const gpu = named_gpu(numbers.gpu);  // one GPU, not what several begin with
   std::vector<std::string> missing;
   if (!sm_count_of(numbers.gpu))
     missing.emplace_back("--sm-count: give the number of SMs, as `occbench devices` shows it");
@@ -378,6 +393,10 @@ void require_in_range(const NumbersOption& numbers, const Limits& limits) {
   if (numbers.readings.counters.resident_blocks.value_or(0) > limits.max_blocks_per_sm)
     throw InputError("--counter resident_blocks: {} is more than the {} blocks that an SM can hold",
                      *numbers.readings.counters.resident_blocks, limits.max_blocks_per_sm);
+  require_clock("--clock-mhz", numbers.clock_mhz, gpu);
+  require_clock("--counter sm_clock_mhz", numbers.readings.counters.sm_clock_mhz, gpu);
+  if (numbers.clock_mhz && numbers.readings.counters.sm_clock_mhz)
+    throw InputError("--clock-mhz and --counter sm_clock_mhz are one clock: give one of them");
   if (numbers.readings.counters.sm_cycles_active_avg == 0.0)
     throw InputError("--counter sm_cycles_active_avg = 0: no block of such a launch can have run");
   check_static_shared(limits, numbers.usage);
@@ -418,7 +437,12 @@ LaunchFacts facts_of_numbers(const CaseRecord& record, std::optional<double> giv
   const std::optional<double> clock_mhz = given_mhz ? given_mhz : highest_clock_mhz(record.provenance.gpu);
   facts.clock_is_given = given_mhz.has_value();
   if (clock_mhz && record.times.time_us) facts.most_cycles_active = *record.times.time_us * *clock_mhz;
-  const CounterValues& counters = facts.readings.counters;
+  CounterValues& counters = facts.readings.counters;
+  if (const Gpu* const gpu = find_gpu(record.provenance.gpu); gpu != nullptr && record.times.time_us) {
+    facts.most_dram_bytes = 1000 * gpu->bandwidth_gb_s * *record.times.time_us;
+    if (counters.dram_bytes && !counters.dram_busy_pct)
+      counters.dram_busy_pct = std::min(100.0, 100 * *counters.dram_bytes / *facts.most_dram_bytes);
+  }
   if (facts.most_cycles_active && counters.sm_cycles_active_avg && counters.achieved_pct &&
       !facts.readings.achieved_elapsed_pct) {
     const double share = std::min(1.0, *counters.sm_cycles_active_avg / *facts.most_cycles_active);
@@ -440,7 +464,7 @@ LaunchFacts facts_of_numbers(const CaseRecord& record, std::optional<double> giv
     if (const auto work = infer_work({on.launch, on.usage, on.limits, profile},
                                      {.elapsed_cycles = cycles ? std::nullopt : facts.most_cycles_active,
                                       .cycles_active_mean = cycles}))
-      inferred = predict(on, work->work, profile, std::nullopt, WorkOrigin::inferred);
+      inferred = predict(on, work->work, profile, std::nullopt);
   } catch (const InputError&) {
     // Fewer cycles than the blocks take without work: a diagnosis says so.
   }
@@ -459,19 +483,19 @@ LaunchFacts facts_of_numbers(const CaseRecord& record, std::optional<double> giv
   return facts;
 }
 
-void print_text(const CaseRecord& record, const LaunchFacts& facts, const std::vector<Finding>& findings,
+void print_text(const CaseRecord& record, const Situation& situation, const std::vector<Finding>& findings,
                 std::ostream& out) {
   const Theory& theory = *record.theory;
-  const Limits& limits = *facts.limits;
-  const Situation situation = situation_of(facts).value();
+  const Limits& limits = *situation.facts.limits;
   fmt::print(out, "theory {:.4g} %: an SM holds {}, limited by {}\n", theory.theoretical_pct,
              counted(*theory.blocks_per_sm, "block"), to_string(theory.limiters));
   for (const AppliedRule& rule : applied_rules(limits, {*record.launch, record.compiled->usage}))
     fmt::print(out, "  {}\n", rule.sentence);
+  if (!record.note.empty()) fmt::print(out, "  {}\n", record.note);
   const bool at_most = situation.is_wave_uncertain();
   fmt::print(out, "grid {}: {}{} of {}{} on the {} SMs of {}\n", grouped(record.launch->grid_blocks),
              at_most ? "at least " : "", waves_text(situation.waves(), 3), at_most ? "at most " : "",
-             grouped(situation.wave), facts.sm_count,
+             grouped(situation.wave), situation.facts.sm_count,
              record.provenance.gpu.empty() ? "compute capability " + to_string(limits.compute_capability)
                                            : record.provenance.gpu);
   const Real& achieved = record.readings.counters.achieved_pct;
@@ -487,6 +511,9 @@ void set_counter(Readings& readings, std::map<const Column*, std::set<std::strin
                  std::string_view text) {
   const std::size_t equals = std::min(text.find('='), text.size());
   const std::string_view name = text.substr(0, equals);
+  if (name.find_first_not_of("0123456789.") == name.npos)
+    throw InputError("--counter: '{}' has no NAME=: commas separate counters, so write 702000 for 702,000",
+                     text);
   const std::string value(text.substr(std::min(equals + 1, text.size())));
   if (name == "achieved_elapsed_pct") {
     readings.achieved_elapsed_pct = parse_number<double>(value, "--counter achieved_elapsed_pct", 0, 100);
@@ -539,7 +566,9 @@ void declare_numbers_option(CLI::App& parser, NumbersOption& numbers) {
       "time of the launch, microseconds: what a remedy can save of it, and how long blocks are",
       kLeastMeasured, kMostMeasured);
   add("--clock-mhz", numbers.clock_mhz,
-      "clock of the SMs in that time (default: the highest of --gpu; ncu holds a lower one)", 1, 1e5);
+      "clock of the SMs in that time (default: sm_clock_mhz of --counter, or the highest of --gpu; ncu holds "
+      "a lower one)",
+      kLeastMeasured, kMostMeasured);
   parser.get_option("--clock-mhz")->needs("--time-us");
   parser
       .add_option_function<std::vector<std::string>>(
@@ -562,10 +591,17 @@ void explain_numbers(const NumbersOption& numbers, bool json, std::ostream& out)
     throw InputError("this cannot be launched: " +
                      why_it_cannot_launch(limits, numbers.launch, numbers.usage));
   CaseRecord record = record_of(numbers, limits);
-  const LaunchFacts facts = facts_of_numbers(record, numbers.clock_mhz);
+  const LaunchFacts facts = facts_of_numbers(
+      record, numbers.clock_mhz ? numbers.clock_mhz : numbers.readings.counters.sm_clock_mhz);
   const std::vector<Finding> findings = diagnose(facts);
   record.explanation = explanation_of(facts, findings);
-  if (!json) return print_text(record, facts, findings, out);
+  const Situation situation = situation_of(facts).value();
+  if (situation.occupancy.blocks_per_sm > *record.theory->blocks_per_sm) {
+    record.theory = theory_of(situation.occupancy, *record.launch, facts.sm_count, facts.sms_per_gpc);
+    record.note = "more blocks of clusters were read than were assumed: theory is that without their limit";
+  }
+  if (!json) return print_text(record, situation, findings, out);
+  if (record.note.empty()) record.note = assumed_cluster_slots(limits, {numbers.launch, numbers.usage});
   Json object = known_cells(row_of(record));
   object["findings"] = findings_json(findings);
   fmt::print(out, "{}\n", json_text(object));

@@ -20,6 +20,7 @@
 #include "files/input.hpp"
 #include "occupancy/gpus.hpp"
 #include "occupancy/occupancy.hpp"
+#include "occupancy/rules.hpp"
 #include "orchestrate/waiting.hpp"
 #include "predict/advice.hpp"
 #include "predict/inferred_work.hpp"
@@ -212,6 +213,7 @@ Answer predict_launch(const PredictOptions& options) {
     add_note(record.note, "--durations is read as cycles: microseconds times the clock in MHz");
   if (work) note_draw(record.note, *work);
   if (work) add_note(record.note, why_not_advised(launch, *work));
+  add_note(record.note, assumed_cluster_slots(limits, {launch, usage}));
   record.compiled = Compiled{.usage = usage, .code_architecture = {}};
   LaunchFacts facts = facts_of(record);
   facts.sms_per_gpc = chosen.known_sms_per_gpc();
@@ -371,6 +373,7 @@ void predict_record(CaseRecord& record, const std::optional<DeviceProfile>& prof
   record.theory = theory_of(on);
   if (record.theory->blocks_per_sm == 0)
     throw InputError(why_it_cannot_launch(on.limits, on.launch, on.usage));
+  add_note(record.note, assumed_cluster_slots(on.limits, {on.launch, on.usage}));
   if (record.identity.work) {
     repredict(record, profile);
     if (record.identity.work_source.empty())

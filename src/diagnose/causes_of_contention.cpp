@@ -15,9 +15,10 @@ namespace {
 constexpr double kBusyMemoryPct = 50;
 /// Share of an SM's active warps that wait for the same thing, from which on that is what they do.
 constexpr double kMostWait = 0.5;
-/// Share of the warps of resident blocks that have exited or not begun, from which on they are uneven: recorded contention of equal
-/// warps leaves up to 0.38 of them so.
-constexpr double kUnevenExited = 0.45;
+/// Of the places that the grid fills, the share without a block from which on blocks are uneven, and of the warps of resident blocks the
+/// share that have exited or not begun from which on warps are. Recorded equal work that waits for memory leaves up to 0.3 of either, but
+/// for blocks that end about as fast as they are given out and for one launch, all of whose warps wait for one address.
+constexpr double kUneven = 1.0 / 3;
 /// Share of them that wait for memory, from which on it may be because of other blocks.
 constexpr double kSomeWait = 0.25;
 /// Share of them that wait at barriers, from which on barriers serialize.
@@ -58,10 +59,20 @@ double idle_address_requests() {
   return kBusyAddress * additions_to_one_address_per_cycle() / kThreadsPerWarp;
 }
 
-/// Whether resident blocks lack more warps than contention leaves out: those that remain wait, but others had less to do.
-bool lacks_uneven_warps(const Situation& situation) {
-  return situation.parts &&
-         situation.parts->warps > kUnevenExited * (situation.theoretical_pct - situation.parts->blocks);
+/// Whether more places or warps are missing than contention leaves out: those that remain wait, but others had less to do.
+bool is_uneven(const Situation& situation) {
+  if (!situation.parts) return false;
+  const double filled = situation.theoretical_pct - situation.parts->blocks;
+  return situation.parts->warps > kUneven * filled || filled < (1 - kUneven) * situation.pct_by_grid();
+}
+
+/// Of warps that wait for memory: no counter tells whether they end apart by that or by unequal work. A sentence with a space before;
+/// empty where nothing was read of it, or the work is known.
+std::string_view if_uneven(const Situation& situation) {
+  if (!situation.parts || situation.knows_work()) return "";
+  return situation.parts->blocks > situation.parts->warps
+             ? " If blocks have unequal work, divide it among more and shorter ones first."
+             : " If the warps of a block have unequal work, give them equal shares first.";
 }
 
 /// Simulated contention, as far as the simulated launch is the measured one.
@@ -84,13 +95,22 @@ std::string ends_apart(const Situation& situation) {
 constexpr std::string_view kBesideOccupancy =
     " This is by occupancy alone: less work for what is contended for can save more.";
 
+/// Whether a thread of its blocks can have no more registers.
+bool has_most_registers(const Situation& situation) {
+  Usage more = situation.usage;
+  ++more.registers_per_thread;
+  return more.registers_per_thread > situation.facts.limits->max_registers_per_thread ||
+         theoretical_occupancy(*situation.facts.limits, situation.launch, more).blocks_per_sm == 0;
+}
+
 /// More registers change how long warps take, which no counter of this build tells.
 TimeSaved time_of_spills(const Situation& situation) {
   const std::optional<OtherBuild>& faster = situation.facts.others.faster;
   const std::optional<OtherBuild>& roomier = situation.facts.others.roomier;
   if (faster) return measured_with(*faster, situation);
   if (roomier) return measured_with(*roomier, situation);
-  return not_known("compare with a build of more registers");
+  return not_known(has_most_registers(situation) ? "compare with a build that keeps less alive"
+                                                 : "compare with a build of more registers");
 }
 
 /// Whether the work that was simulated contends for memory rather than for issue slots or a pipe.
@@ -121,13 +141,18 @@ std::optional<Evidence> saturated_resource(const Situation& situation) {
 bool atomics_delay(const Situation& situation) {
   const CounterValues& counters = situation.counters();
   const double requests = atomic_requests(situation);
-  return requests >= launched_warps(situation) &&
-         requests > idle_address_requests() * counters.sm_cycles_active_max.value_or(0) &&
-         counters.eligible_warps.value_or(0) < kFewEligible;
+  const std::optional<double> cycles = situation.active_cycles();
+  return requests >= launched_warps(situation) && cycles && requests > idle_address_requests() * *cycles &&
+         counters.eligible_warps && *counters.eligible_warps < kFewEligible;
 }
 
 bool most_wait_for_memory(const Situation& situation) {
   return waiting_for_memory(situation) >= kMostWait;
+}
+
+std::string_view if_even(const Situation& situation) {
+  if (!most_wait_for_memory(situation) || situation.knows_work()) return "";
+  return " Most warps wait for memory: if their work is equal, some wait longer, as at one address.";
 }
 
 bool waits_for_latency(const Situation& situation) {
@@ -150,6 +175,27 @@ bool spills_show(const Situation& situation) {
   return local_sectors(situation) > kManySectorsPerWarp;
 }
 
+bool is_known_to_spill(const Situation& situation) {
+  return situation.facts.compiled->spill_bytes.value_or(0) > 0;
+}
+
+/// What to do about spills where no build was measured that does without.
+std::string remedy_of_spills(const Situation& situation) {
+  const int registers = situation.usage.registers_per_thread;
+  const std::string of_spills =
+      has_most_registers(situation)
+          ? fmt::format("Keep less alive: a thread of such a block can have no more than {} registers.",
+                        registers)
+          : fmt::format(
+                "Allow more than {} registers a thread, or keep less alive: compare the times, "
+                "since occupancy falls with registers.",
+                registers);
+  if (is_known_to_spill(situation)) return of_spills;
+  return of_spills +
+         " That is for spills, which -Xptxas -v shows: arrays stay in registers where all their indices "
+         "are constants.";
+}
+
 std::optional<Claim> spills(const Situation& situation) {
   const double sectors = local_sectors(situation);
   if (sectors <= kSectorsPerWarp) return std::nullopt;
@@ -166,21 +212,22 @@ std::optional<Claim> spills(const Situation& situation) {
             kilobytes)};
   const std::optional<OtherBuild>& roomier = situation.facts.others.roomier;
   const bool more_are_no_faster = roomier && roomier->time_us >= *situation.facts.times.time_us;
-  return Claim{.takes_rest = true,
-               .evidence = evidence_of({{"local_sectors", counters.local_sectors},
-                                        {"registers_per_thread", situation.usage.registers_per_thread}}),
-               .because = fmt::format("registers are spilled: each warp moves {:.3g} KB to and from local "
-                                      "memory, and warps that wait for it end at different times",
-                                      kilobytes),
-               .remedy = more_are_no_faster
-                             ? fmt::format("Keep fewer values alive: no build of more registers that was "
-                                           "measured is faster; the least of them has {}.",
-                                           roomier->least_registers)
-                             : fmt::format("Allow more than {} registers a thread, or keep less alive: "
-                                           "compare the times, since occupancy falls with registers.",
-                                           situation.usage.registers_per_thread),
-               .time = time_of_spills(situation),
-               .comes_first = true};  // they cost time whatever the occupancy
+  return Claim{
+      .takes_rest = true,
+      .evidence = evidence_of({{"local_sectors", counters.local_sectors},
+                               {"registers_per_thread", situation.usage.registers_per_thread}}),
+      .because = fmt::format(
+          "{}each warp moves {:.3g} KB to and from local memory{}, and warps that wait for it end at "
+          "different times",
+          is_known_to_spill(situation) ? "registers are spilled: " : "", kilobytes,
+          is_known_to_spill(situation) ? "" : ", for spills or arrays"),
+      .remedy = more_are_no_faster
+                    ? fmt::format("Keep fewer values alive: no build of more registers that was "
+                                  "measured is faster; the least of them has {}.",
+                                  roomier->least_registers)
+                    : remedy_of_spills(situation),
+      .time = time_of_spills(situation),
+      .comes_first = true};  // they cost time whatever the occupancy
 }
 
 std::optional<Claim> atomics(const Situation& situation) {
@@ -204,10 +251,9 @@ std::optional<Claim> memory_contention(const Situation& situation) {
   const bool busy = counters.dram_busy_pct.value_or(0) >= kBusyMemoryPct;
   const double waiting = waiting_for_memory(situation);
   const bool at_work = busy || most_wait_for_memory(situation);
-  if (simulated == 0 && !at_work) return std::nullopt;
+  if (simulated == 0 && (!at_work || is_uneven(situation))) return std::nullopt;
   // Of memory that is not busy, warps wait for the latency, or for each other at an address.
   const bool of_latency = at_work && !busy && counters.dram_busy_pct;
-  if (simulated == 0 && of_latency && lacks_uneven_warps(situation)) return std::nullopt;
   return Claim{
       .points = simulated,
       .takes_rest = at_work,
@@ -221,10 +267,13 @@ std::optional<Claim> memory_contention(const Situation& situation) {
                                            100 * waiting, *counters.dram_busy_pct)
                              : "warps contend for memory") +
                  ends_apart(situation),
-      .remedy = of_latency ? "Have more loads in flight, unless L2 is busy, which was not read, or spread "
-                             "what goes to one "
-                             "address; fewer bytes of device memory help little."
-                           : "Move fewer bytes or reuse them from shared memory.",
+      .remedy =
+          fmt::format("{}{}",
+                      of_latency ? "Have more loads in flight, unless L2 is busy, which was not read, or "
+                                   "spread what goes to one address; fewer bytes of device memory help "
+                                   "little."
+                                 : "Move fewer bytes or reuse them from shared memory.",
+                      if_uneven(situation)),
       .time_ratio = time_with_more_warps,
       .beside_time = std::string(kBesideOccupancy)};
 }
@@ -235,7 +284,7 @@ std::optional<Claim> issue_contention(const Situation& situation) {
   const std::optional<Evidence> saturated = saturated_resource(situation);
   const bool of_sm = saturated && saturated->column != "dram_busy_pct";
   const bool at_work = of_sm || counters.eligible_warps.value_or(0) >= kManyEligible;
-  if (simulated == 0 && (!at_work || lacks_uneven_warps(situation))) return std::nullopt;
+  if (simulated == 0 && (!at_work || is_uneven(situation))) return std::nullopt;
   const bool of_pipe = of_sm && saturated->column != "issue_active_pct";
   return Claim{
       .points = simulated,

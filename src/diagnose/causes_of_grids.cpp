@@ -131,11 +131,6 @@ double time_without_tail(const Claim& claim, const Situation& situation) {
   return situation.facts.readings.achieved_elapsed_pct ? std::max(by_points, by_rounds) : by_rounds;
 }
 
-/// Which GPU's pace of giving blocks out is taken, where it is another's.
-std::string_view pace_of(const Situation& situation) {
-  return situation.facts.limits->compute_capability == kMeasuredPace ? "" : " at the pace of an H100";
-}
-
 std::optional<TimeSaved> not_known_of_active_time(const Situation& situation) {
   if (situation.least_share_of_active_time()) return std::nullopt;
   return not_known(
@@ -145,11 +140,16 @@ std::optional<TimeSaved> not_known_of_active_time(const Situation& situation) {
 
 }  // namespace
 
+std::string_view pace_of(const Situation& situation) {
+  return situation.facts.limits->compute_capability == kMeasuredPace
+             ? ""
+             : " at the pace of an H100 (unverified here)";
+}
+
 std::optional<bool> waits_for_dispatcher(const Situation& situation) {
   const double share = share_of_dispatching(situation);
   if (share < kBusyDispatcher) return false;
-  const bool work_is_known = situation.facts.work && !situation.facts.work_is_inferred;
-  if (share >= kSaturatedDispatcher || work_is_known) return true;
+  if (share >= kSaturatedDispatcher || situation.knows_work()) return true;
   if (!situation.parts) return std::nullopt;
   const CounterValues& counters = situation.counters();
   const std::optional<double>& by_time = situation.facts.most_cycles_active;
@@ -313,7 +313,8 @@ std::optional<Claim> uneven_blocks(const Situation& situation) {
                                  "contend for issue slots or a pipe, which were not read"
                                : "blocks are uneven, and an SM's places stay empty once no block waits") +
           or_last_wave,
-      .remedy =
+      .remedy = fmt::format(
+          "{}{}",
           may_be_short
               ? "Read sm__cycles_active.avg or the time, which tell the two apart: uneven blocks are mended "
                 "by more and shorter ones, short blocks by fewer and longer ones."
@@ -325,6 +326,7 @@ std::optional<Claim> uneven_blocks(const Situation& situation) {
                 "The longest blocks begin first already."
               : "Divide the same work among more and shorter blocks, begin the longest blocks first, or let "
                 "blocks take pieces from a queue.",
+          if_even(situation)),
       .time_ratio = time_with_more_blocks,
       .time = not_known_of_active_time(situation),
       .beside_time = clock_of_bound(situation)};
@@ -352,9 +354,10 @@ std::optional<Claim> uneven_warps(const Situation& situation) {
           more_blocks ? fmt::format("; it then holds more than the calculator's {}, since warps have exited",
                                     situation.occupancy.blocks_per_sm)
                       : ""),
-      .remedy =
+      .remedy = fmt::format(
           "Give the warps of a block equal shares, let them take pieces from a queue of their block, or use "
-          "blocks of fewer warps.",
+          "blocks of fewer warps.{}",
+          if_even(situation)),
       .time_ratio = time_with_more_warps};
 }
 
@@ -390,8 +393,9 @@ std::optional<Claim> overhead(const Situation& situation) {
                 "giving blocks out takes about {:.0f} % of the time{}, and blocks that end together "
                 "wait for it",
                 100 * dispatching, pace_of(situation))
-          : fmt::format("launching and replacing blocks takes {:.2g} % of the time that resident blocks have",
-                        100 * points / situation.theoretical_pct);
+          : fmt::format(
+                "launching and replacing blocks{} takes {:.2g} % of the time that resident blocks have",
+                situation.losses() ? "" : pace_of(situation), 100 * points / situation.theoretical_pct);
   if (cycles) {
     because += fmt::format(", a new block every {}{} cycles in each place",
                            situation.counters().sm_cycles_active_avg ? "" : "at most ",

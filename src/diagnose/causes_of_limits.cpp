@@ -2,6 +2,7 @@
 #include <cmath>
 #include <initializer_list>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include <fmt/ranges.h>
@@ -80,7 +81,8 @@ std::optional<Claim> limit_claim(
       .time_ratio = time_of_highest_theory};
   for (const Evidence& evidence : evidence_of(asked)) claim.evidence.push_back(evidence);
   if (const auto& leaner = situation.facts.others.leaner) claim.time = measured_with(*leaner, situation);
-  if (limiter == Limiter::registers && spills_show(situation)) {
+  const bool spilled = limiter == Limiter::registers && spills_show(situation);
+  if (spilled && is_known_to_spill(situation)) {
     claim.remedy = "Fewer registers raise theory and spill more; see what spills cost first.";
     claim.no_time = "registers are spilled already, and fewer of them spill more";
     return claim;
@@ -94,6 +96,8 @@ std::optional<Claim> limit_claim(
         *situation.counters().dram_busy_pct);
   }
   claim.no_time = no_time_by_theory(situation, *claim.advice);
+  if (spilled && claim.no_time.empty() && !claim.time)
+    claim.time = not_known("if its local memory is of spills, fewer registers spill more");
   if (claim.no_time.empty() && !claim.time) claim.time = not_known_of_clusters(situation);
   return claim;
 }
@@ -104,11 +108,14 @@ constexpr double kBeyondFilled = 2;
 /// may exceed the highest, and a profiler that flushes caches may have counted a longer launch than was timed.
 constexpr double kBeyondGivenClock = 1.1;
 constexpr double kBeyondHighestClock = 2;
-/// Resident blocks over the most that an SM can hold: what a reading is rounded by.
-constexpr double kBeyondHeld = 1.01;
 
 /// Time that giving blocks out takes over the active time that is another launch's: the parameter is typical, not this GPU's.
 constexpr double kBeyondDispatcher = 2;
+
+/// What is counted over elapsed cycles has beside the launch, at most: 33 us were recorded where it is more than a tenth of the time.
+constexpr double kBesideCountedUs = 50;
+/// The same at a high clock.
+constexpr double kBesideCountedCycles = 2000 * kBesideCountedUs;
 
 /// What counters, read in passes of their own, may be apart by: relative, of which 1.074 was recorded, and in warps of a scheduler.
 constexpr double kApart = 1.1;
@@ -176,6 +183,59 @@ std::string counters_apart(const Situation& situation, double achieved_pct, doub
   if (elapsed && *elapsed - achieved_pct >= kBeyondReach)
     return fmt::format("occupancy is {:.3g} % over elapsed cycles, and {:.3g} % over the fewer active ones",
                        *elapsed, achieved_pct);
+  if (const double longest = counters.sm_cycles_active_max.value_or(0); elapsed && mean > 0 && longest > 0) {
+    const double of_longest = achieved_pct * mean / longest;
+    if (*elapsed > kApart * of_longest ||
+        kApart * *elapsed < of_longest * longest / (longest + kBesideCountedCycles))
+      return fmt::format("occupancy is {:.3g} % over elapsed cycles, and by active ones {:.3g} %", *elapsed,
+                         of_longest);
+  }
+  return "";
+}
+
+/// A grid of fewer blocks than SMs leaves SMs without any. Empty where active cycles say so, too.
+std::string too_many_active_sms(const Situation& situation) {
+  const std::int64_t blocks = situation.launch.grid_blocks;
+  if (blocks >= situation.facts.sm_count) return "";
+  const CounterValues& counters = situation.counters();
+  const double share = static_cast<double>(blocks) / situation.facts.sm_count;
+  const double longest = counters.sm_cycles_active_max.value_or(0);
+  if (counters.sm_cycles_active_min.value_or(0) == 0 &&
+      (longest == 0 || counters.sm_cycles_active_avg.value_or(0) <= kApart * share * longest))
+    return "";
+  return fmt::format(
+      "{} leave {} of {} SMs without one, so that the least active cycles are 0 and their mean is "
+      "at most {:.3g} of the most",
+      blocks_text(blocks), situation.facts.sm_count - blocks, situation.facts.sm_count, share);
+}
+
+/// More than a GPU can move in the launch's time. Empty where it is not.
+std::string too_much_traffic(const Situation& situation) {
+  const CounterValues& counters = situation.counters();
+  if (const std::optional<double>& most = situation.facts.most_dram_bytes; counters.dram_bytes && most) {
+    const double busy = 100 * *counters.dram_bytes / *most;
+    if (busy > kApart * 100)
+      return fmt::format("device memory moves {:.3g} GB at most in the time, and {:.3g} GB were counted",
+                         *most / 1e9, *counters.dram_bytes / 1e9);
+    const double time_us = situation.facts.times.time_us.value();
+    const double read = counters.dram_busy_pct.value_or(busy);
+    if (read > kApart * busy + kIdlePoints ||
+        kApart * read + kIdlePoints < busy * time_us / (time_us + kBesideCountedUs))
+      return fmt::format(
+          "dram_bytes in the time are {:.3g} % of device memory's peak, and dram_busy_pct is "
+          "{:.3g} %",
+          busy, read);
+  }
+  // An SM has 32 units that load and store, so a warp's request takes a cycle of them all.
+  const double cycles = situation.active_cycles().value_or(0);
+  const double requests = kApart * cycles * situation.facts.sm_count;
+  for (const auto& [count, most, name] :
+       {std::tuple(counters.atomic_requests, requests, "atomic requests"),
+        std::tuple(counters.local_sectors, kThreadsPerWarp * requests, "sectors of local memory")}) {
+    if (count && cycles > 0 && *count > most)
+      return fmt::format("{:.3g} {} are more than the SMs can make in {} cycles", *count, name,
+                         grouped(std::llround(cycles)));
+  }
   return "";
 }
 
@@ -194,8 +254,10 @@ std::string contradiction(const Situation& situation) {
         "an SM with a warp reads {:.3g} % at least, so an achieved {:.3g} % belongs {}, or is no percentage "
         "but a fraction",
         one_warp, achieved, kAnother);
-  if (const std::string apart = counters_apart(situation, achieved, most); !apart.empty())
-    return fmt::format("{}: the counters belong {}", apart, kAnother);
+  for (const std::string& apart : {counters_apart(situation, achieved, most), too_much_traffic(situation)})
+    if (!apart.empty()) return fmt::format("{}: the counters belong {}", apart, kAnother);
+  if (const std::string active = too_many_active_sms(situation); !active.empty())
+    return fmt::format("{}: these cycles belong {}, or to a GPU of fewer SMs", active, kAnother);
   const CounterValues& counters = situation.counters();
   // Registers and warps are free when a warp ends; what these limits are of is free when its block ends.
   const BlockLimits& limits = situation.occupancy.block_limits;
@@ -204,6 +266,11 @@ std::string contradiction(const Situation& situation) {
     return fmt::format(
         "an SM can hold {} at once, however soon their warps end, so {:.3g} resident blocks belong {}",
         counted(held, "block"), *counters.resident_blocks, kAnother);
+  if (counters.resident_blocks && kBeyondHeld * *counters.resident_blocks < 1)
+    return fmt::format(
+        "an active SM has one block at least, so {:.3g} resident blocks belong {}, or are "
+        "per_cycle_elapsed and not per_cycle_active",
+        *counters.resident_blocks, kAnother);
   if (situation.parts) {
     const double filled = situation.theoretical_pct - situation.parts->blocks;
     if (achieved - filled >= kBeyondFilled)
@@ -223,9 +290,9 @@ std::string contradiction(const Situation& situation) {
                        grouped(std::llround(*counters.sm_cycles_active_avg)), kAnother);
   const std::optional<double> cycles = situation.active_cycles();
   if (const double share = share_of_dispatching(situation); share > kBeyondDispatcher)
-    return fmt::format("giving {} blocks out takes {} cycles or so, so {} active cycles belong {}",
+    return fmt::format("giving {} blocks out takes {} cycles or so{}, so {} active cycles belong {}",
                        grouped(situation.launch.grid_blocks), grouped(std::llround(share * *cycles)),
-                       grouped(std::llround(*cycles)), kAnother);
+                       pace_of(situation), grouped(std::llround(*cycles)), kAnother);
   return "";
 }
 

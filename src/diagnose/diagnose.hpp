@@ -19,9 +19,6 @@ std::vector<Finding> diagnose(const LaunchFacts& facts);
 /// Small losses that add up to less than this are not findings.
 inline constexpr double kLeastPoints = 0.5;
 
-/// Points: an achieved occupancy this much above what a launch can reach is another launch's.
-inline constexpr double kBeyondReach = 1;
-
 /// The first finding's sentence, and that another build of the kernel is faster; where there is no finding, that nothing
 /// to speak of is lost. Empty where nothing is known: see diagnose().
 std::string explanation_of(const LaunchFacts& facts);

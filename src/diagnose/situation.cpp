@@ -6,21 +6,13 @@
 #include <fmt/core.h>
 
 #include "occupancy/limits.hpp"
+#include "occupancy/rules.hpp"
 #include "occupancy/runtime_answers.hpp"
 #include "predict/parameters.hpp"
 #include "record/replay.hpp"
 
 namespace occbench {
 namespace {
-
-/// What remains of theory where the grid is all that is known: without a tail's or a part of a wave's places.
-double pct_by_grid(const Situation& situation) {
-  if (situation.is_partial_wave()) return situation.partial_wave_pct();
-  if (!situation.has_tail()) return situation.theoretical_pct;
-  if (situation.facts.tail_of_equal_blocks)
-    return situation.theoretical_pct - situation.facts.tail_of_equal_blocks->points;
-  return situation.theoretical_pct * filled_rounds(situation.waves());
-}
 
 /// Of a launch's time, at most which another build takes that is called faster.
 constexpr double kFaster = 0.95;
@@ -146,6 +138,13 @@ bool Situation::may_have_hidden_tail() const {
   return !facts.work && !facts.prediction && has_tail() && !facts.readings.achieved_elapsed_pct;
 }
 
+double Situation::pct_by_grid() const {
+  if (is_partial_wave()) return partial_wave_pct();
+  if (!has_tail()) return theoretical_pct;
+  if (facts.tail_of_equal_blocks) return theoretical_pct - facts.tail_of_equal_blocks->points;
+  return theoretical_pct * filled_rounds(waves());
+}
+
 double Situation::share_of_active_time() const {
   const auto& elapsed = facts.readings.achieved_elapsed_pct;
   if (elapsed && achieved_pct && *achieved_pct > 0) return std::min(1.0, *elapsed / *achieved_pct);
@@ -219,13 +218,24 @@ std::optional<TimeSaved> not_known_of_clusters(const Situation& situation) {
 
 std::optional<Situation> situation_of(const LaunchFacts& facts) {
   if (!facts.limits || !facts.launch || !facts.compiled || !facts.theoretical_pct) return std::nullopt;
+  const Limits& limits = *facts.limits;
+  const CounterValues& read = facts.readings.counters;
   Situation situation{.facts = facts,
                       .launch = *facts.launch,
                       .usage = facts.compiled->usage,
-                      .occupancy = theoretical_occupancy(*facts.limits, *facts.launch, facts.compiled->usage),
+                      .occupancy = theoretical_occupancy(limits, *facts.launch, facts.compiled->usage),
                       .theoretical_pct = *facts.theoretical_pct,
-                      .achieved_pct = facts.readings.counters.achieved_pct};
+                      .achieved_pct = read.achieved_pct};
   if (situation.occupancy.blocks_per_sm == 0) return std::nullopt;
+  // What was only seen on other GPUs refuses no reading.
+  if (!assumed_cluster_slots(limits, {situation.launch, situation.usage}).empty() &&
+      (read.achieved_pct.value_or(0) >= situation.theoretical_pct + kBeyondReach ||
+       read.resident_blocks.value_or(0) > kBeyondHeld * situation.occupancy.blocks_per_sm)) {
+    Launch alone = situation.launch;
+    alone.cluster_blocks = 1;
+    situation.occupancy = theoretical_occupancy(limits, alone, situation.usage);
+    situation.theoretical_pct = situation.occupancy.theoretical_pct;
+  }
   if (facts.sm_count > 0) {
     situation.places = full_wave_blocks(situation.occupancy, facts.sm_count);
     situation.wave = full_wave_of_clusters(situation.occupancy, situation.launch.cluster_blocks,
@@ -234,10 +244,15 @@ std::optional<Situation> situation_of(const LaunchFacts& facts) {
   }
   situation.reached_pct = situation.achieved_pct ? *situation.achieved_pct
                           : facts.prediction     ? facts.prediction->predicted_pct
-                                                 : pct_by_grid(situation);
-  if (const Real& blocks = facts.readings.counters.resident_blocks; blocks && situation.achieved_pct) {
+                                                 : situation.pct_by_grid();
+  // An active SM has a block at least: where it can have no more, that need not be read.
+  const bool has_one_block = situation.occupancy.blocks_per_sm == 1 ||
+                             (situation.is_partial_wave() && situation.launch.cluster_blocks == 1 &&
+                              situation.launch.grid_blocks <= facts.sm_count);
+  const Real blocks = has_one_block ? read.resident_blocks.value_or(1) : read.resident_blocks;
+  if (blocks && situation.achieved_pct) {
     situation.parts = measured_parts(situation.theoretical_pct, *situation.achieved_pct, *blocks,
-                                     situation.occupancy.warps_per_block, facts.limits->max_warps_per_sm);
+                                     situation.occupancy.warps_per_block, limits.max_warps_per_sm);
   }
   return situation;
 }

@@ -65,6 +65,8 @@ struct LaunchFacts {
   bool clock_is_given = false;  ///< that these are of; else it is the GPU's highest
   bool elapsed_by_time =
       false;  ///< readings over elapsed cycles were not read: they are by active cycles and that time
+  /// Bytes that device memory moves at most in the time of the very launch that was counted.
+  std::optional<double> most_dram_bytes{};
   Readings readings{};
   Times times{};
   ProgramUse program{};
@@ -101,7 +103,7 @@ struct Situation {
   const LaunchFacts& facts;
   Launch launch;
   Usage usage;
-  Occupancy occupancy;
+  Occupancy occupancy;  ///< as block slots of clusters where these were read to be more than is assumed
   double theoretical_pct = 0;
   std::int64_t places = 0;  ///< SMs x blocks per SM; 0 = not known
   std::int64_t wave = 0;    ///< blocks that the device holds at once, of clusters with unknown GPCs at most
@@ -135,10 +137,13 @@ struct Situation {
   bool is_tail_uncertain() const {
     return facts.tail_of_equal_blocks && !facts.work;
   }
+  bool knows_work() const {
+    return facts.work && !facts.work_is_inferred;
+  }
   /// Whether blocks are known to be equal and not to contend, and a last wave leaves places empty: which SMs get its blocks is chance.
   bool has_tail_of_equal_blocks() const {
-    return facts.work && !facts.work_is_inferred && has_tail() &&
-           facts.work->distribution.form == WorkForm::equal && facts.work->rates() == Rates{};
+    return knows_work() && has_tail() && facts.work->distribution.form == WorkForm::equal &&
+           facts.work->rates() == Rates{};
   }
   /// Whether there is a last wave whose cost over elapsed cycles was neither read nor predicted: the counter, which leaves idle SMs
   /// out, may show none.
@@ -147,6 +152,8 @@ struct Situation {
   bool is_contention_unread() const {
     return !counters().issue_active_pct && !facts.prediction;
   }
+  /// What remains of theory where the grid is all that is known: without a tail's or a part of a wave's places.
+  double pct_by_grid() const;
   /// Whole and partial waves.
   double waves() const {
     return static_cast<double>(launch.grid_blocks) / static_cast<double>(wave);
@@ -228,6 +235,11 @@ inline constexpr double kSaturatedPct = 80;
 /// Warps of a scheduler that could have issued, of which one does in a cycle, from which on they contend.
 inline constexpr double kManyEligible = 4;
 
+/// Points: an achieved occupancy this much above what a launch can reach is another launch's.
+inline constexpr double kBeyondReach = 1;
+/// Resident blocks over the most that an SM can hold, or the least: what a reading is rounded by.
+inline constexpr double kBeyondHeld = 1.01;
+
 /// What a launch's time has beside the cycles of its SMs, some 5 us.
 inline constexpr double kCyclesBesideLaunch = 10'000;
 
@@ -255,9 +267,14 @@ double share_of_dispatching(const Situation& situation);
 /// empty where nothing tells the two apart.
 std::optional<bool> waits_for_dispatcher(const Situation& situation);
 
-/// Whether registers moved to local memory show in its traffic.
+/// Which GPU's pace of launching and giving out blocks is taken, where it is another's, with a space before.
+std::string_view pace_of(const Situation& situation);
+
+/// Whether traffic of local memory may be registers that were moved there; arrays make it, too.
 bool spills_show(const Situation& situation);
-/// Whether each warp makes an atomic request, fast enough to keep an address busy most of the time, and warps wait for something.
+bool is_known_to_spill(const Situation& situation);
+/// Whether each warp makes an atomic request, fast enough to keep an address busy most of the time, and warps wait for something: all of
+/// it was read.
 bool atomics_delay(const Situation& situation);
 /// Why neither more warps nor more SMs are expected to save time then.
 inline constexpr std::string_view kWaitForAddress =
@@ -265,7 +282,9 @@ inline constexpr std::string_view kWaitForAddress =
 /// Whether blocks may wait for each other at an address: they make atomic requests, or many warps wait for memory.
 bool may_share_addresses(const Situation& situation);
 bool most_wait_for_memory(const Situation& situation);
-/// Likewise, and device memory is not busy.
+/// What uneven blocks or warps may be instead where most wait for memory, a sentence with a space before; empty where their work is known.
+std::string_view if_even(const Situation& situation);
+/// Whether most wait for memory, and device memory is not busy.
 bool waits_for_latency(const Situation& situation);
 /// The resource that is in use most, percent, with its column; 0 where no counter was read.
 /// @param share  of the time that is meant, in which SMs are active: counters of an SM are over its active cycles

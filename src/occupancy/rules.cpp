@@ -10,6 +10,9 @@
 namespace occbench {
 namespace {
 
+/// On which kMaxClusterBlocksPerSm was seen.
+constexpr ComputeCapability kClusterSlotsOf{9, 0};
+
 /// "64 / 16 = 4 blocks"
 std::string quotient(std::int64_t all, std::int64_t of_block, int blocks) {
   return fmt::format("{} / {} = {}", grouped(all), grouped(of_block), blocks_text(blocks));
@@ -108,9 +111,11 @@ std::vector<AppliedRule> applied_rules(const Limits& limits, const Configuration
     rules.push_back({resource, std::move(sentence), of.of(resource), occupancy.limiters.contains(resource)});
   };
   add(Limiter::warps, rule_of_warps(limits, launch.block_threads, occupancy));
-  add(Limiter::blocks,
-      fmt::format("an SM holds at most {}{}", blocks_text(of.blocks),
-                  launch.cluster_blocks > 1 ? " of clusters, as found on compute capability 9.0" : ""));
+  add(Limiter::blocks, fmt::format("an SM holds at most {}{}", blocks_text(of.blocks),
+                                   launch.cluster_blocks == 1 ? ""
+                                   : limits.compute_capability == kClusterSlotsOf
+                                       ? " of clusters, as found on compute capability 9.0"
+                                       : " of clusters, as found on compute capability 9.0 alone"));
   add(Limiter::registers,
       rule_of_registers(limits, launch.block_threads, usage.registers_per_thread, occupancy));
   add(Limiter::shared_memory, rule_of_shared_memory(limits, configuration, occupancy));
@@ -119,6 +124,17 @@ std::vector<AppliedRule> applied_rules(const Limits& limits, const Configuration
                                        quotient(limits.max_barriers_per_sm, usage.barriers, of.barriers)));
   }
   return rules;
+}
+
+std::string assumed_cluster_slots(const Limits& limits, const Configuration& configuration) {
+  if (limits.compute_capability == kClusterSlotsOf) return "";
+  Configuration alone = configuration;
+  alone.launch.cluster_blocks = 1;
+  if (theoretical_occupancy(limits, alone).blocks_per_sm ==
+      theoretical_occupancy(limits, configuration).blocks_per_sm)
+    return "";
+  return fmt::format("{} of clusters an SM assumed, as found on compute capability {} alone",
+                     blocks_text(kMaxClusterBlocksPerSm), to_string(kClusterSlotsOf));
 }
 
 }  // namespace occbench

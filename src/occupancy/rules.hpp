@@ -21,4 +21,8 @@ struct AppliedRule {
 /// @throws InputError as theoretical_occupancy.
 std::vector<AppliedRule> applied_rules(const Limits& limits, const Configuration& configuration);
 
+/// Where theory is lower by the block slots of clusters (kMaxClusterBlocksPerSm) on a compute capability on which nobody saw them, that
+/// they are assumed; else empty. @throws InputError as theoretical_occupancy.
+std::string assumed_cluster_slots(const Limits& limits, const Configuration& configuration);
+
 }  // namespace occbench

@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <tuple>
 #include <utility>
 
 #include <fmt/core.h>
@@ -378,6 +380,31 @@ TEST(ExplainNumbers, ALastWaveOfAGivenTimeCostsWhatPredictSays) {
   }
 }
 
+/// Blocks that are equal, also where their length is inferred from the time. The second is number 8 of an H200's random launches.
+TEST(ExplainNumbers, ALastWaveOfEqualBlocksIsToldWithTheIntervalThatPredictHasOfThem) {
+  for (const auto& [launch, time_us, work] :
+       {std::tuple("--block-size 256 --registers 128 --grid 400 --dynamic-smem 30K", "103", "equal:101970"),
+        std::tuple("--block-size 256 --registers 20 --grid 1201", "267.296", "equal:261962")}) {
+    const std::string asked = fmt::format(" --gpu h200 {} --format json", launch);
+    const auto predicted = nlohmann::json::parse(printed("predict --work " + std::string(work) + asked));
+    const double theory = predicted.at("theoretical_pct");
+    for (const std::string& time : {std::string(), fmt::format(" --time-us {}", time_us)}) {
+      const auto findings = nlohmann::json::parse(printed("explain" + asked + time)).at("findings");
+      const auto tail =
+          std::ranges::find(findings, "tail", [](const auto& each) { return each.at("cause"); });
+      ASSERT_NE(tail, findings.end()) << time;
+      const std::string sentence = tail->at("sentence");
+      double least = 0;
+      double most = 0;
+      const std::size_t range = sentence.find("elapsed cycles and ");
+      ASSERT_EQ(std::sscanf(sentence.c_str() + range, "elapsed cycles and %lf to %lf (90", &least, &most), 2)
+          << sentence;
+      EXPECT_NEAR(least, theory - predicted.at("predicted_high_pct").get<double>(), 2.5) << sentence;
+      EXPECT_NEAR(most, theory - predicted.at("predicted_low_pct").get<double>(), 2.5) << sentence;
+    }
+  }
+}
+
 TEST(ExplainNumbers, SayBetweenWhatTheLossOfALastWaveOfEqualBlocksLiesAndNoMoreTimeThanItCosts) {
   const std::string launch = "--gpu h200 --block-size 256 --grid 1400 --registers 32 --format json";
   const auto predicted = nlohmann::json::parse(printed("predict --work equal:200000 " + launch));
@@ -511,6 +538,63 @@ TEST(ExplainNumbers, CountersBesideOccupancyCountAsThoseOfARow) {
               HasSubstr("issue_active_pct / 100"));
 }
 
+TEST(ExplainNumbers, BytesOfDeviceMemoryAndTheTimeCountAsItsUse) {
+  const auto findings = [](const std::string& counter) {
+    auto of =
+        nlohmann::json::parse(
+            printed(
+                "explain --gpu a100-sxm4-80gb --block-size 192 --grid 3000 --registers 56 --achieved 41.3 "
+                "--time-us 812 --clock-mhz 1095 --format json --counter " +
+                counter))
+            .at("findings");
+    for (auto& each : of) each.erase("evidence");
+    return of;
+  };
+  // Of 2,039 GB/s.
+  const auto by_bytes = findings("dram__bytes.sum=1200000000");
+  EXPECT_EQ(by_bytes, findings("dram_busy_pct=72.48"));
+  EXPECT_THAT(by_bytes.dump(), HasSubstr("memory_contention"));
+  EXPECT_THAT(by_bytes.dump(), Not(HasSubstr("device memory is saturated, which was not read")));
+}
+
+TEST(ExplainNumbers, AClockIsThatOfTheTimeHoweverItIsGiven) {
+  const std::string launch =
+      "explain --gpu h100-sxm5-80gb --block-size 256 --registers 32 --grid 10560 --achieved 60 --time-us "
+      "100 ";
+  for (const char* clock : {"--clock-mhz 1000 --counter ", "--counter sm_clock_mhz=1000,",
+                            "--counter sm__cycles_elapsed.avg.per_second=1e9,"})
+    EXPECT_THAT(
+        printed(launch + clock + "sm_cycles_active_avg=150000"),
+        HasSubstr("room for 100,000 cycles at the clock that was given, so 150,000 active cycles belong"));
+  for (const char* value : {"2.2", "1.7e9", "2800"})
+    for (const char* option : {"--clock-mhz ", "--counter sm_clock_mhz="})
+      EXPECT_THAT(refusal(launch + option + value),
+                  AllOf(HasSubstr(fmt::format(" = {}: ", std::stod(value))),
+                        HasSubstr("clocks of this GPU are 100 to 2772 MHz; give it in MHz")));
+  EXPECT_THAT(
+      refusal("explain --cc 9.0 --sm-count 132 --block-size 256 --registers 32 --grid 1056 --time-us 9 "
+              "--clock-mhz 2.2"),
+      HasSubstr("--clock-mhz = 2.2: clocks of GPUs are 100 to "));
+  EXPECT_THAT(refusal(launch + "--clock-mhz 1000 --counter sm_clock_mhz=1000"), HasSubstr("are one clock"));
+}
+
+TEST(ExplainNumbers, BlockSlotsThatWereSeenOnAnotherGpuAreToldAsAssumed) {
+  const std::string launch =
+      " --gpu b200 --block-size 128 --registers 32 --cluster 2 --grid 30000 --format json";
+  const char* const seen = "as found on compute capability 9.0 alone";
+  const auto told = [&](const std::string& command, const char* column) {
+    const auto row = nlohmann::json::parse(printed(command + launch));
+    return row.at(column).is_null() ? "" : row.at(column).get<std::string>();
+  };
+  EXPECT_THAT(told("calc", "assumed"), HasSubstr(seen));
+  EXPECT_THAT(told("predict --work equal:20000", "note"), HasSubstr(seen));
+  EXPECT_THAT(told("explain --achieved 45", "note"), HasSubstr(seen));
+  EXPECT_EQ(told("calc --dynamic-smem 60K", "assumed"), "") << "shared memory limits";
+  const auto above = nlohmann::json::parse(printed("explain --achieved 95" + launch));
+  EXPECT_EQ(above.at("theoretical_pct"), 100);
+  EXPECT_THAT(above.at("note").get<std::string>(), HasSubstr("more blocks of clusters were read"));
+}
+
 TEST(ExplainNumbers, AsJsonHaveTheColumnsThatAreKnownAndFindings) {
   const Outcome outcome = run_command(
       "explain --cc 9.0 --sm-count 132 --block-size 256 --grid 792 --registers 32 --achieved 75 "
@@ -535,6 +619,8 @@ TEST(ExplainNumbers, RefuseWhatIsMissingOrCannotBeWithTheOptionTheValueAndTheRan
   EXPECT_THAT(refused("--achieved 50%"), HasSubstr("'50%' is not a number from 0 to 100: leave out %"));
   EXPECT_THAT(refused("--counter issue_active_pct=101"),
               HasSubstr("issue_active_pct = '101' is not a number from 0 to 100"));
+  EXPECT_THAT(refused("--counter sm_cycles_active_avg=702,000"),
+              HasSubstr("'000' has no NAME=: commas separate counters, so write 702000 for 702,000"));
   EXPECT_THAT(refused("--time-us 0"), HasSubstr("--time-us = '0' is not a number from"));
   EXPECT_THAT(refused("--dynamic-smem 300K"), HasSubstr("cannot be launched"));
   EXPECT_THAT(refused("--format csv"), HasSubstr("--format csv is for rows"));

@@ -192,5 +192,126 @@ TEST(ByNumbers, OccupancyAboveThatOfActiveCyclesOrBelowOneWarpIsOfAnotherLaunch)
   EXPECT_FALSE(find(diagnose(facts), Cause::another_launch));
 }
 
+TEST(ByNumbers, AnActiveSmHasABlockSoThatFewerAreOfAnotherLaunch) {
+  LaunchFacts facts =
+      by_numbers("9.0", 132, {.block_threads = 1024, .grid_blocks = 1320}, {.registers_per_thread = 64}, 30);
+  facts.readings.counters.resident_blocks = 0.98;
+  EXPECT_THAT(the(diagnose(facts), Cause::another_launch).sentence,
+              AllOf(HasSubstr("an active SM has one block at least, so 0.98 resident blocks belong"),
+                    HasSubstr("are per_cycle_elapsed and not per_cycle_active")));
+  facts.readings.counters.resident_blocks = 0.995;  // rounded
+  EXPECT_FALSE(find(diagnose(facts), Cause::another_launch));
+}
+
+TEST(ByNumbers, FewerBlocksThanSmsLeaveSmsWithoutActiveCycles) {
+  for (const int cluster_blocks : {1, 2}) {
+    LaunchFacts facts =
+        by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 40, .cluster_blocks = cluster_blocks},
+                   {.registers_per_thread = 32}, 12.5);
+    const auto is_another = [&](double least, double mean) {
+      facts.readings.counters.sm_cycles_active_min = least;
+      facts.readings.counters.sm_cycles_active_avg = mean;
+      facts.readings.counters.sm_cycles_active_max = 20'000;
+      return find(diagnose(facts), Cause::another_launch);
+    };
+    EXPECT_FALSE(is_another(0, 20'000 * 40 / 132));
+    EXPECT_THAT(is_another(0, 10'000)->sentence, AllOf(HasSubstr("40 blocks leave 92 of 132 SMs without one"),
+                                                       HasSubstr("their mean is at most 0.303 of the most"),
+                                                       HasSubstr("or to a GPU of fewer SMs")));
+    EXPECT_TRUE(is_another(1, 20'000 * 40 / 132));
+    facts.launch->grid_blocks = 132;
+    EXPECT_FALSE(is_another(5000, 10'000));
+  }
+}
+
+TEST(ByNumbers, OccupancyOverElapsedCyclesIsByActiveCyclesThoseBesideTheLaunchLess) {
+  LaunchFacts facts =
+      by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 10560}, {.registers_per_thread = 32}, 60);
+  const auto is_another = [&](double longest, double elapsed_pct) {
+    facts.readings.counters.sm_cycles_active_max = longest;
+    facts.readings.counters.sm_cycles_active_avg = 0.9 * longest;  // 54 % of the longest
+    facts.readings.achieved_elapsed_pct = elapsed_pct;
+    return find(diagnose(facts), Cause::another_launch);
+  };
+  EXPECT_FALSE(is_another(1e6, 54));
+  EXPECT_FALSE(is_another(1e6, 59)) << "counters are read in passes of their own";
+  EXPECT_TRUE(is_another(1e6, 60));
+  EXPECT_FALSE(is_another(1e6, 45)) << "a tenth of the time is beside the launch";
+  EXPECT_THAT(is_another(1e6, 30)->sentence,
+              HasSubstr("occupancy is 30 % over elapsed cycles, and by active ones 54 %"));
+  EXPECT_FALSE(is_another(1e5, 30));
+}
+
+TEST(ByNumbers, BytesOfDeviceMemoryAreNoMoreThanItMovesAndAsManyAsItIsBusyWith) {
+  LaunchFacts facts =
+      by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 10560}, {.registers_per_thread = 32}, 60);
+  facts.times.time_us = 100;
+  facts.most_dram_bytes = 335e6;
+  const auto said = [&](double bytes, Real busy_pct) {
+    facts.readings.counters.dram_bytes = bytes;
+    facts.readings.counters.dram_busy_pct = busy_pct;
+    const auto another = find(diagnose(facts), Cause::another_launch);
+    return another ? another->sentence : "";
+  };
+  EXPECT_THAT(said(1e9, {}), HasSubstr("moves 0.335 GB at most in the time, and 1 GB were counted"));
+  EXPECT_EQ(said(360e6, {}), "") << "rounded";
+  EXPECT_THAT(said(3e7, 95), HasSubstr("are 8.96 % of device memory's peak, and dram_busy_pct is 95 %"));
+  EXPECT_THAT(said(3e8, 5), HasSubstr("are 89.6 % of device memory's peak, and dram_busy_pct is 5 %"));
+  EXPECT_EQ(said(3e8, 60), "") << "what is counted takes up to 50 us more";
+  EXPECT_EQ(said(3e8, 92), "");
+  facts.times.time_us = 10'000;
+  EXPECT_NE(said(3e8, 60), "");
+}
+
+TEST(ByNumbers, AnSmMakesARequestOfAWarpInACycleAtMost) {
+  LaunchFacts facts =
+      by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 10560}, {.registers_per_thread = 32}, 60);
+  facts.most_cycles_active = 198'000;
+  facts.readings.counters.atomic_requests = 1e9;
+  EXPECT_THAT(the(diagnose(facts), Cause::another_launch).sentence,
+              HasSubstr("1e+09 atomic requests are more than the SMs can make in 198,000 cycles"));
+  facts.readings.counters.atomic_requests = 198'000 * 132;
+  EXPECT_FALSE(find(diagnose(facts), Cause::another_launch));
+  // Each lane may move a sector.
+  facts.readings.counters.local_sectors = 1e9;
+  EXPECT_THAT(the(diagnose(facts), Cause::another_launch).sentence,
+              HasSubstr("1e+09 sectors of local memory are more"));
+  facts.readings.counters.local_sectors = 32.0 * 198'000 * 132;
+  EXPECT_FALSE(find(diagnose(facts), Cause::another_launch));
+}
+
+TEST(ByNumbers, AReadingIsNotRefusedByBlockSlotsThatWereSeenOnAnotherGpu) {
+  const auto findings = [](const char* capability, double achieved_pct, Real resident_blocks) {
+    LaunchFacts facts =
+        by_numbers(capability, 148, {.block_threads = 128, .grid_blocks = 30'000, .cluster_blocks = 2},
+                   {.registers_per_thread = 32}, achieved_pct);
+    facts.readings.counters.resident_blocks = resident_blocks;
+    return diagnose(facts);
+  };
+  // Eight blocks of clusters are half of an SM, 16 all of it.
+  for (const char* capability : {"10.0", "10.3"}) {
+    EXPECT_FALSE(find(findings(capability, 95, {}), Cause::another_launch)) << capability;
+    EXPECT_FALSE(find(findings(capability, 95, {}), Cause::block_size_limit)) << "theory is 100 % then";
+    const Finding warps = the(findings(capability, 45, 12), Cause::uneven_warps);
+    EXPECT_NEAR(warps.points, 75 - 45, 0.1);
+    EXPECT_THAT(the(findings(capability, 45, {}), Cause::block_size_limit).sentence,
+                HasSubstr("8 blocks of clusters, as found on compute capability 9.0 alone"));
+  }
+  EXPECT_TRUE(find(findings("9.0", 95, {}), Cause::another_launch));
+  EXPECT_TRUE(find(findings("9.0", 45, 12), Cause::another_launch));
+}
+
+TEST(ByNumbers, ARefusalByThePaceOfAnotherGpuSaysSo) {
+  const auto said = [](const char* capability, int sm_count) {
+    LaunchFacts facts = by_numbers(capability, sm_count, {.block_threads = 256, .grid_blocks = 100'000},
+                                   {.registers_per_thread = 32}, 70);
+    facts.readings.counters.sm_cycles_active_avg = 10'000;
+    return the(diagnose(facts), Cause::another_launch).sentence;
+  };
+  EXPECT_THAT(said("8.0", 108),
+              HasSubstr("cycles or so at the pace of an H100 (unverified here), so 10,000"));
+  EXPECT_THAT(said("9.0", 132), HasSubstr("cycles or so, so 10,000"));
+}
+
 }  // namespace
 }  // namespace occbench

@@ -176,9 +176,17 @@ TEST(RecordedRow, WarpsThatWaitForMemoryThatIsNotBusyAreToldToHaveMoreLoadsInFli
   EXPECT_THAT(waits.remedy, HasSubstr("more loads in flight"));
 }
 
+TEST(RecordedRow, BlocksThatWaitForOneAddressAreUnevenAndToldOfIt) {
+  const Finding blocks =
+      the(findings_of("data_race/data_race/relaxed_thread/form=relaxed/adders=thread/sms=132/blocks=1056"),
+          Cause::uneven_blocks);
+  EXPECT_EQ(blocks.confidence, Confidence::measured);
+  EXPECT_THAT(blocks.remedy, HasSubstr("if their work is equal, some wait longer, as at one address"));
+}
+
 TEST(RecordedRow, WarpsThatWaitForIdleMemoryAreToldOfItsLatency) {
   const Finding waits =
-      the(findings_of("data_race/data_race/relaxed_thread/form=relaxed/adders=thread/sms=132/blocks=1056"),
+      the(findings_of("data_race/data_race/relaxed_thread/form=relaxed/adders=thread/sms=132/blocks=8448"),
           Cause::memory_contention);
   EXPECT_THAT(waits.sentence, HasSubstr("wait for memory, of which the device's is 0 % busy"));
   EXPECT_THAT(waits.remedy,

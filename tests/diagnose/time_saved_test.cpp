@@ -160,6 +160,7 @@ TEST(TimeSaved, OfALimitIsByTheHighestOccupancyOfOneStep) {
       saved_by(facts, Cause::register_limit).sentence,
       "At most 0.1 of 0.4 ms per launch, if warps wait for latency rather than for memory or issue slots.");
   facts.compiled->usage.local_bytes_per_thread = 64;
+  facts.compiled->spill_bytes = 64;
   facts.readings.counters.local_sectors = 1e9;
   EXPECT_THAT(saved_by(facts, Cause::register_limit).sentence,
               HasSubstr("None expected: registers are spilled"));
