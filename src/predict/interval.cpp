@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <vector>
 
 #include <fmt/core.h>
@@ -119,6 +120,9 @@ Interval interval_of(const RunRange& simulations, const Margin& margin, double b
   return {std::clamp(low, 0.0, simulations.low),
           std::clamp(high, simulations.high, std::max(most_pct, simulations.high))};
 }
+
+/// What the range of a generic profile takes, roughly, on one core, unless two simulations take longer.
+constexpr double kRangeMicroseconds = 25'000;
 
 /// What a launch reaches as the parameters of the profile go to both ends of their ranges (parameters.hpp;
 /// that of bandwidth is the GPU's): all of them at once, then one after another. Those that do not matter to
