@@ -250,7 +250,6 @@ struct Parser {
           options.until = std::chrono::system_clock::time_point(std::chrono::milliseconds(milliseconds));
         },
         "when --occ_fastest ends, in milliseconds since 1970");
-    app.add_flag("--occ_predict", options.predict, "list the cases with their predictions");
     CLI::Option* const capability = app.add_option(
         "--occ_cc", compute_capability, "list the cases for this compute capability, without a GPU");
     CLI::Option* const sms =

@@ -62,7 +62,6 @@ struct Options {
   std::optional<std::chrono::system_clock::time_point> until;  ///< the race ends then
   std::optional<SweepOptions> sweep;                           ///< instead of the experiment's cases
   std::optional<Device> planned_for;                           ///< list cases for this device, without one
-  bool predict = false;                                        ///< list cases with their predictions
   bool list = false;                                           ///< print the cases as JSON lines and end
   std::optional<std::filesystem::path> list_file;              ///< list them as rows in this new file instead
   bool describe = false;  ///< print name, claim and source as a JSON line and end; needs no GPU

@@ -26,16 +26,11 @@
 #include "harness/google_benchmark.hpp"
 #include "harness/measure_case.hpp"
 #include "occupancy/input_error.hpp"
-#include "occupancy/occupancy.hpp"
 #include "occupancy/text.hpp"
-#include "occupancy/warps.hpp"
-#include "predict/interval.hpp"
-#include "predict/parallel.hpp"
 #include "record/csv.hpp"
 #include "record/json.hpp"
 #include "record/progress_lines.hpp"
 #include "record/stop_signals.hpp"
-#include "simulate/simulate.hpp"
 
 namespace occbench {
 namespace {
@@ -281,113 +276,12 @@ void print_remark(const ChosenProfile& used, const Options& options, const Devic
              by_choice ? "" : "; `occbench calibrate` makes one of this GPU, in less than 20 s");
 }
 
-/// What a list simulates for predictions, and for their ranges, by the estimate of simulation_microseconds(), so that a list
-/// is the same on every machine. 10,752 cases of equal blocks took a third of it.
-constexpr double kMostOfPredictions = 50e6;
-constexpr double kMostOfRanges = 10e6;
-
-bool can_be_predicted(const CaseRecord& record) {
-  return record.identity.work && record.launch && record.compiled && record.theory && !record.times.status;
-}
-
-struct ListedCase {
-  std::optional<RunRanges> simulated;  ///< empty where the launch is refused or would take too long
-  std::optional<Interval> range;       ///< of 90 %
-};
-
-Tasks tasks_of(const CaseRecord& record) {
-  return {*record.identity.work, record.launch->grid_blocks, warps_of_block(record.launch->block_threads)};
-}
-
-/// As a row of the case that knows no first GPC has it.
-std::optional<RunRanges> simulated(const CaseRecord& record, const Limits& limits,
-                                   const ChosenProfile& profile) {
-  try {
-    const Tasks tasks = tasks_of(record);
-    require_simulable(limits, tasks);
-    return simulate_often(*record.launch, record.compiled->usage, limits, profile.profile, tasks,
-                          chance_of(profile, limits, tasks));
-  } catch (const InputError&) {
-    return std::nullopt;
-  }
-}
-
-/// The 90 % interval, by what is not known of the GPU and the model's error.
-Interval interval_around(RunRanges runs, const CaseRecord& record, const Limits& limits,
-                         const ChosenProfile& profile) {
-  const Asked asked{*record.launch, record.compiled->usage, limits, profile};
-  const Tasks tasks = tasks_of(record);
-  if (const auto range = range_of_unknowns(asked, tasks)) widen(runs, *range);
-  return intervals_of(asked, tasks, runs).achieved;
-}
-
-void tell_left_out(std::size_t left_out, std::size_t cases, std::string_view what, double most) {
-  if (left_out == 0) return;
-  fmt::print(stderr,
-             "{} of {} cases are listed without a {}: a list simulates no more than {:.0f} s of one core, by "
-             "estimate\n",
-             left_out, cases, what, most / 1e6);
-}
-
-/// Takes `needed` from what is `left` where it is enough.
-bool afford(double& left, double needed) {
-  if (needed > left) return false;
-  left -= needed;
-  return true;
-}
-
-/// As far as the work goes, in the order of the cases.
-std::vector<ListedCase> predict_all(std::span<const PlannedCase> cases, const Device& device,
-                                    const ChosenProfile& profile) {
-  std::vector<ListedCase> predicted(cases.size());
-  std::vector<std::size_t> affordable;
-  std::vector<bool> has_range(cases.size());
-  double left = kMostOfPredictions, left_for_ranges = kMostOfRanges;
-  std::size_t without = 0, without_range = 0;
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    if (!can_be_predicted(cases[i].known)) continue;
-    const Tasks tasks = tasks_of(cases[i].known);
-    const double microseconds = simulation_microseconds(device.limits, tasks);
-    const std::int64_t runs = runs_of(tasks, chance_of(profile, device.limits, tasks));
-    if (afford(left, static_cast<double>(runs) * microseconds)) {
-      affordable.push_back(i);
-      has_range[i] = afford(left_for_ranges, std::max(kRangeMicroseconds, 2 * microseconds));
-      without_range += has_range[i] ? 0 : 1;
-    } else {
-      ++without;
-    }
-  }
-  tell_left_out(without, cases.size(), "prediction", kMostOfPredictions);
-  tell_left_out(without_range, cases.size(), "range of the prediction", kMostOfRanges);
-  for_each_parallel(affordable.size(), [&](std::size_t each) {
-    const std::size_t i = affordable[each];
-    ListedCase& listed = predicted[i];
-    listed.simulated = simulated(cases[i].known, device.limits, profile);
-    if (listed.simulated && has_range[i])
-      listed.range = interval_around(*listed.simulated, cases[i].known, device.limits, profile);
-  });
-  return predicted;
-}
-
 /// Prints the cases as JSON, one a line, with what is known of them before a launch and no empty cell, or
-/// writes them to Options::list_file as rows. With Options::predict also what a row would have as its
-/// prediction, had its launches no known first GPC. What goes beyond some seconds of simulation is left out,
-/// the same on every machine, and standard error says of how many cases.
-void list_cases(std::span<const PlannedCase> cases, const Device& device, const ChosenProfile& profile,
-                const Options& options) {
-  std::vector<ListedCase> predicted(cases.size());
-  if (options.predict) predicted = predict_all(cases, device, profile);
+/// writes them to Options::list_file as rows.
+void list_cases(std::span<const PlannedCase> cases, const Options& options) {
   std::string rows = csv_header();
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    Row row = row_of(cases[i].known);
-    if (predicted[i].simulated) {
-      row.predicted_pct = predicted[i].simulated->achieved.middle;
-      row.device_profile = profile_text(profile.profile.name, profile.quality);
-    }
-    if (predicted[i].range) {
-      row.predicted_low_pct = predicted[i].range->low;
-      row.predicted_high_pct = predicted[i].range->high;
-    }
+  for (const PlannedCase& each : cases) {
+    const Row row = row_of(each.known);
     if (options.list_file) {
       rows += csv_record(row);
     } else {
@@ -474,7 +368,7 @@ ExitStatus run_experiments(std::span<const Experiment* const> experiments, const
   // Also for a list, which is asked for before there is a file that a wrong name could leave without rows.
   check_metrics(options.metrics, instruments);
   if (options.list) {
-    list_cases(cases, device, profile, options);
+    list_cases(cases, options);
     std::fflush(stdout);  // The reader of the list has both in one file.
     print_remark(profile, options, device);
     return ExitStatus::done;

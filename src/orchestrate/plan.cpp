@@ -43,15 +43,7 @@ Bench bench_from(const fs::path& program, Ending ending, const fs::path& rows, c
         cannot_measure ? ExitStatus::no_verdict : ExitStatus::fault,
         fmt::format("{} cannot list its cases ({}):\n{}", program.string(), to_string(ending), printed));
   }
-  Bench bench{program, {}, {}, {}};
-  for (const Row& row : read_rows(rows)) {
-    bench.cases.push_back(case_record(row));
-    if (!row.predicted_pct) continue;
-    ListedPrediction& predicted = bench.predicted[full_name(row)];
-    predicted.pct = *row.predicted_pct;
-    if (row.predicted_low_pct && row.predicted_high_pct)
-      predicted.range = {*row.predicted_low_pct, *row.predicted_high_pct};
-  }
+  Bench bench{program, mapped(read_rows(rows), case_record), {}};
   std::istringstream lines(printed);
   for (std::string line; std::getline(lines, line);) bench.notes.push_back(line);
   return bench;

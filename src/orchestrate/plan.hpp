@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -11,7 +10,6 @@
 #include <vector>
 
 #include "occupancy/statuses.hpp"
-#include "predict/interval.hpp"
 #include "record/case_record.hpp"
 
 // What a run will measure, before anything is measured.
@@ -36,17 +34,10 @@ struct RunOptions {
   bool resume = false;
 };
 
-/// Percent of the device's warps, as `occbench predict` has it.
-struct ListedPrediction {
-  double pct = 0;
-  std::optional<Interval> range;  ///< 90 %; none where a list would take too long
-};
-
 /// A bench program and the cases of it that this run wants.
 struct Bench {
   std::filesystem::path program;
-  std::vector<CaseRecord> cases;                      ///< with what is known of them before a launch
-  std::map<std::string, ListedPrediction> predicted;  ///< by full name, where the list was asked for them
+  std::vector<CaseRecord> cases;   ///< with what is known of them before a launch
   std::vector<std::string> notes;  ///< on the device and on what was asked for, the same from every program
 };
 

@@ -121,6 +121,9 @@ Interval interval_of(const RunRange& simulations, const Margin& margin, double b
           std::clamp(high, simulations.high, std::max(most_pct, simulations.high))};
 }
 
+/// What the range of a generic profile takes, roughly, on one core, unless two simulations take longer.
+constexpr double kRangeMicroseconds = 25'000;
+
 /// What a launch reaches as the parameters of the profile go to both ends of their ranges (parameters.hpp;
 /// that of bandwidth is the GPU's): all of them at once, then one after another. Those that do not matter to
 /// the launch are left out, and of large grids those that the table lists later. Takes kRangeMicroseconds, or two

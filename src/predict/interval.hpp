@@ -142,9 +142,6 @@ double simulation_microseconds(const Limits& limits, const Tasks& tasks);
 
 struct Asked;
 
-/// What range_of_unknowns() takes of a generic profile, roughly, on one core, unless two simulations take longer.
-inline constexpr double kRangeMicroseconds = 25'000;
-
 /// What a launch reaches as what is not known of its GPU goes to both ends: of a generic profile its parameters, of the GPU's own
 /// the clocks of its GPCs, which an H100 had half as far apart at another clock, minutes after its calibration
 /// (docs/notes/block-scheduler.md). Empty for a built-in profile, the clocks of which are drawn.

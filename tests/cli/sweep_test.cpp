@@ -2,13 +2,21 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
+#include <utility>
+#include <vector>
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "files/input.hpp"
 #include "files/output.hpp"
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
+#include "record/columns.hpp"
+#include "record/csv.hpp"
 #include "record/race.hpp"
 #include "run_command.hpp"
 
@@ -18,6 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::Pair;
@@ -68,6 +77,18 @@ class DescribedPrograms : public ::testing::Test {
     fs::permissions(folder_ / name, fs::perms::owner_all);
   }
 
+  /// What `sweep spin --list` prints where the program has these cases.
+  Outcome list(std::span<const CaseRecord> cases) {
+    const std::string rows = (folder_ / "rows.csv").string();
+    std::ofstream file(rows);
+    file << csv_header();
+    for (const CaseRecord& each : cases) file << csv_record(row_of(each));
+    std::ofstream(folder_ / "sweep", std::ios::app)
+        << "for word; do case $word in --occ_list=*) cp " << rows << " ${word#*=};; esac; done\n";
+    file.close();
+    return run_command({"sweep", "spin", "--list", "--gpu", "h200", "--benches", folder_.string()});
+  }
+
   TemporaryFolder temporary_;
   fs::path folder_ = temporary_.path();
 };
@@ -100,6 +121,92 @@ TEST_F(DescribedPrograms, AreAskedForAxesSourceAndChecksAsTheUserGaveThem) {
             HasSubstr("--occ_check_against=naive<<<64,256>>>\n--occ_tolerance=0.01\n"),
             HasSubstr("--occ_where=TILE > 8\n"), HasSubstr("--occ_zip\n"),
             HasSubstr("--occ_axis=block-size=64\n"), HasSubstr("--occ_gpu=h200\n")));
+}
+
+CaseRecord planned(const std::string& gpu, ComputeCapability capability, int sm_count, std::int64_t grid,
+                   std::string_view work) {
+  CaseRecord record;
+  record.provenance.schema = kSchema;
+  record.provenance.gpu = gpu;
+  record.provenance.compute_capability = capability;
+  record.provenance.sm_count = sm_count;
+  record.identity.experiment = "sweep";
+  record.identity.name = fmt::format("spin/plain/grid={}", grid);
+  record.identity.work = parse_work(work);
+  record.launch = Launch{.block_threads = 256, .grid_blocks = grid};
+  record.compiled = Compiled{.usage = {.registers_per_thread = 20}, .code_architecture = {}};
+  record.theory = Theory{.theoretical_pct = 100, .blocks_per_sm = 8, .limiters = {}, .waves = 1};
+  return record;
+}
+
+std::string line_of(const std::string& text, const std::string& case_name) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(case_name + " ")) return line;
+  }
+  ADD_FAILURE() << case_name << " is not listed: " << text;
+  return "";
+}
+
+// Partial waves, uneven blocks and warps, contention: what differs from one simulated run to the next.
+TEST_F(DescribedPrograms, ListEachCaseWithThePredictionOfTheCommandPredict) {
+  const std::pair<int, const char*> launches[] = {{1'320, "equal:20000"},
+                                                  {792, "uniform:200000:0.5:1.5:seed=3"},
+                                                  {1'500, "lognormal:50000:1:seed=2"},
+                                                  {1'000, "warp/uniform:20000:0.5:1.5:seed=4"},
+                                                  {1'200, "equal:80000:issue=20000"}};
+  const auto expect_same = [&](const std::string& gpu, ComputeCapability capability, int sm_count,
+                               const std::string& asked_for) {
+    std::vector<CaseRecord> cases;
+    for (const auto& [grid, work] : launches) cases.push_back(planned(gpu, capability, sm_count, grid, work));
+    const Outcome listed = list(cases);
+    ASSERT_EQ(listed.status, ExitStatus::done) << listed.err;
+    for (const auto& [grid, work] : launches) {
+      const auto predicted = nlohmann::json::parse(printed(run_command(
+          fmt::format("predict --block-size 256 --registers 20 --grid {} --work {} --format json {}", grid,
+                      work, asked_for))));
+      EXPECT_THAT(line_of(listed.out, fmt::format("spin/plain/grid={}", grid)),
+                  EndsWith(fmt::format("  {} ({} to {})", percent_text(predicted.at("predicted_pct")),
+                                       number_text(predicted.at("predicted_low_pct")),
+                                       number_text(predicted.at("predicted_high_pct")))));
+    }
+  };
+  expect_same("NVIDIA H200", {9, 0}, 132, "--gpu h200");
+  expect_same("", {8, 0}, 108, "--cc 8.0 --sm-count 108");
+}
+
+/// Grids whose prediction is taken to need 4.5 s each: more than a list simulates. A small one still has room.
+TEST_F(DescribedPrograms, LeaveOutTheSamePredictionsOfALongListOnEveryMachineAndSayHowMany) {
+  constexpr int kLarge = 40;
+  constexpr int kPredicted = 11;
+  std::vector<CaseRecord> cases;
+  for (int i = 0; i < kLarge; ++i)
+    cases.push_back(planned("NVIDIA H200", {9, 0}, 132, 10'000'000 + i, "equal:20000"));
+  cases.push_back(planned("NVIDIA H200", {9, 0}, 132, 132, "equal:20000"));
+  const Outcome listed = list(cases);
+  EXPECT_EQ(listed.status, ExitStatus::done);
+  EXPECT_THAT(
+      listed.err,
+      HasSubstr("29 of 41 cases are listed without a prediction: a list simulates no more than 50 s"));
+  for (int i = 0; i <= kLarge; ++i) {
+    const bool is_predicted = i < kPredicted || i == kLarge;
+    const std::string line = line_of(listed.out, cases[static_cast<std::size_t>(i)].identity.name);
+    EXPECT_EQ(line.find(" to ") != std::string::npos, is_predicted) << line;
+  }
+}
+
+TEST_F(DescribedPrograms, ListWithoutAPredictionWhatHasNone) {
+  std::vector<CaseRecord> cases(4, planned("NVIDIA H200", {9, 0}, 132, 1'320, "equal:20000"));
+  cases[0].identity.work.reset();
+  cases[1].times.status = TimeStatus::skipped;
+  cases[2].provenance.compute_capability = {99, 0};  // newer than the table of limits
+  cases[3].launch->grid_blocks = 70'000'000;         // too many uneven blocks for the simulation
+  cases[3].identity.work = parse_work("uniform:200000:0.5:1.5:seed=3");
+  for (std::size_t i = 0; i < cases.size(); ++i) cases[i].identity.name = fmt::format("case_{}", i);
+  const Outcome listed = list(cases);
+  EXPECT_EQ(listed.status, ExitStatus::done) << listed.err;
+  for (const CaseRecord& each : cases)
+    EXPECT_THAT(line_of(listed.out, each.identity.name), EndsWith("  100 %"));
 }
 
 TEST_F(DescribedPrograms, NameTheNearestOfAnUnknownKernel) {
