@@ -123,6 +123,7 @@ def calc(  # type: ignore[overload-overlap]  # a text is a sequence of texts too
     barriers: int = 0,
     cluster: int = 1,
     grid: int | str | None = None,
+    launch_bounds: int | str | None = None,
 ) -> Theory: ...
 
 
@@ -140,6 +141,7 @@ def calc(
     barriers: "int | Many" = 0,
     cluster: "int | Many" = 1,
     grid: None = None,
+    launch_bounds: int | str | None = None,
 ) -> Theories: ...
 
 
@@ -156,13 +158,15 @@ def calc(
     barriers: Any = 0,
     cluster: Any = 1,
     grid: int | str | None = None,
+    launch_bounds: int | str | None = None,
 ) -> Theory | Theories:
     """Theoretical occupancy of a launch, or of many.
 
     `gpu` is a name of gpus(), or else `compute_capability` says "9.0"; both have to agree. `block_size` is in threads,
     `registers` a thread (None: they do not limit), `static_smem` and `dynamic_smem` in bytes a block, `carveout` in percent
     of an SM's largest shared memory (None: the driver's default), `barriers` a block, `cluster` and `grid` in blocks. A
-    `block_size` or `grid` of several dimensions is a text: "16x16".
+    `block_size` or `grid` of several dimensions is a text: "16x16". `launch_bounds` are the most threads of a block that the
+    kernel allows, or the least and the most: "256:256".
 
     Where any of them is an array or a list, all are broadcast against each other by NumPy, and the answer has arrays of
     the common shape; `grid`, `sm_count` and shapes are of a single launch alone. Raises ValueError for what no launch can
@@ -183,7 +187,10 @@ def calc(
         _refuse_tuple("block_size", block_size)
         if grid is not None or sm_count is not None:
             raise ValueError("grid and sm_count are of a single launch, and arrays were given")
-        return _calc_many(gpu, compute_capability, block_size, 0 if registers is None else registers, *asked[2:])
+        many = _calc_many(gpu, compute_capability, block_size, 0 if registers is None else registers, *asked[2:])
+        if launch_bounds is not None:
+            _refuse_beyond(launch_bounds, block_size)
+        return many
     answer = _command.answer("calc", *options(given))
     if grid is not None and answer["sm_count"] is None:
         warnings.warn("waves is None without the number of SMs: give gpu or sm_count beside grid", stacklevel=2)
@@ -215,6 +222,7 @@ def curves(
     carveout: int | None = None,
     barriers: int = 0,
     cluster: int = 1,
+    launch_bounds: int | str | None = None,
 ) -> Curves:
     """Theoretical occupancy over block size, registers and shared memory, as calc() for each. Without `block_size` the
     best one is taken.
@@ -327,6 +335,15 @@ def _whole(value: Any) -> Any:
     if whole is None or (whole != array).any():
         raise ValueError(f"{value!r} is not of whole numbers")
     return whole
+
+
+def _refuse_beyond(launch_bounds: int | str, block_size: Any) -> None:
+    import numpy as np
+
+    least, _, most = str(launch_bounds).rpartition(":")
+    for size in np.unique(block_size):
+        if not int(least or 1) <= size <= int(most):
+            raise ValueError(f"block_size {size}: the launch bounds allow {least or 1} to {most} threads per block")
 
 
 def _calc_many(gpu: Any, compute_capability: Any, *asked: Any) -> Theories:

@@ -13,6 +13,7 @@ from occbench import _command
 class _OfFile(TypedDict, total=False):
     barriers: int  # a block
     cluster: int  # blocks, 1 = none
+    launch_bounds: str  # threads per block, "1:96"; not there where any are allowed
 
 
 class Usage(_OfFile):
@@ -33,7 +34,7 @@ def usage(kernel: object, name: str | None = None, arch: str | None = None) -> U
     - numba: a function of `@cuda.jit` that was compiled for one signature;
     - a module of torch.utils.cpp_extension, or the path of a library, object or cubin. `name` is a regular expression
       found in the kernel's name, `arch` ("sm_90") the architecture of its code; the CUDA toolkit's cuobjdump reads it,
-      and named barriers and clusters too. What only the linker knows is warned of.
+      and named barriers, clusters and launch bounds too. What only the linker knows is warned of.
 
     Raises ValueError if it is none of them, is not compiled yet, or is several kernels.
     """
@@ -119,11 +120,15 @@ def _of_file(file: str, name: str | None, arch: str | None) -> Usage:
     kernel = kernels[0]
     if kernel["note"]:
         warn(f"{file}: {kernel['note']}", stacklevel=3)
-    return Usage(
+    found = Usage(
         registers=kernel["registers_per_thread"],
         static_smem=kernel["static_shared_bytes"] or 0,  # unknown before linking
         dynamic_smem=0,
         compute_capability=kernel["compute_capability"],
-        barriers=kernel["barriers"],
+        barriers=kernel["barriers"] or 0,
         cluster=kernel["cluster_blocks"],
     )
+    required = kernel["required_block_threads"]
+    if most := required or kernel["max_block_threads"]:
+        found["launch_bounds"] = f"{required or 1}:{most}"
+    return found

@@ -43,11 +43,12 @@ fs::path find_cuobjdump() {
       "wheel `pip install nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm` does");
 }
 
-/// The number after `key`, as in "REG:32 STACK:0"; empty if the line lacks the key.
+/// The number after `key`, as in "REG:32 STACK:0"; empty if the line lacks it, as "STACK:UNKNOWN" does.
 std::optional<std::int64_t> number_after(std::string_view line, std::string_view key) {
   const std::size_t at = line.find(key);
   if (at == std::string_view::npos) return std::nullopt;
-  return std::strtoll(std::string(line.substr(at + key.size())).c_str(), nullptr, 10);
+  line.remove_prefix(at + key.size());
+  return read_number<std::int64_t>(line.substr(0, line.find(' ')));
 }
 
 /// The operation of a line of SASS, "STL.64" of "/*0120*/  @P0 STL.64 [R1+0x1a0], R16 ;"; empty in other
@@ -109,8 +110,13 @@ std::string with_lack_of_space(const std::string& complaint) {
 }
 
 void ResourceListing::read(std::string_view line) {
+  constexpr std::string_view kArchitecture = "arch = ";
   constexpr std::string_view kFunction = " Function ";
-  if (line.starts_with("Resource usage")) {
+  if (line.starts_with(kArchitecture)) {
+    architecture_ = line.substr(kArchitecture.size());
+  } else if (line.starts_with("Fatbin nvvm code")) {
+    is_lto_ = true;
+  } else if (line.starts_with("Resource usage")) {
     cubins_.emplace_back();
   } else if (line.starts_with(kFunction) && line.ends_with(':')) {
     function_ = line.substr(kFunction.size(), line.size() - kFunction.size() - 1);
@@ -119,9 +125,11 @@ void ResourceListing::read(std::string_view line) {
     if (line.find("CONSTANT[0]") == std::string_view::npos) return;
     DeviceKernel& kernel = cubins_.back().emplace_back();
     kernel.symbol = function_;
+    kernel.architecture = architecture_;
     kernel.usage.registers_per_thread = static_cast<int>(*registers);
-    kernel.stack_bytes = number_after(line, "STACK:").value_or(0);
-    kernel.usage.local_bytes_per_thread = kernel.stack_bytes + number_after(line, "LOCAL:").value_or(0);
+    kernel.stack_bytes = number_after(line, "STACK:");
+    if (kernel.stack_bytes)
+      kernel.usage.local_bytes_per_thread = *kernel.stack_bytes + number_after(line, "LOCAL:").value_or(0);
     kernel.usage.static_shared_bytes = number_after(line, "SHARED:").value_or(0);
   }
 }

@@ -46,14 +46,21 @@ class ResourceListing {
  public:
   void read(std::string_view line);
 
-  /// A list of kernels for each cubin, functions that are no kernels left out: symbol, registers, stack,
-  /// local and shared memory (with what the linker added).
+  /// A list of kernels for each cubin, functions that are no kernels left out: symbol, architecture (but of a cubin alone),
+  /// registers, stack, local and shared memory (with what the linker added).
   const std::vector<std::vector<DeviceKernel>>& cubins() const {
     return cubins_;
   }
 
+  /// Whether some of the file is NVVM IR, for optimization at link time.
+  bool is_lto() const {
+    return is_lto_;
+  }
+
  private:
   std::vector<std::vector<DeviceKernel>> cubins_;
+  std::string architecture_;
+  bool is_lto_ = false;
   std::string function_;
 };
 

@@ -34,6 +34,7 @@ constexpr std::size_t kCubinsAtOnce = 400;
 struct Placed {
   std::size_t cubin;
   DeviceKernel kernel;
+  bool may_recurse = false;  ///< functions within its code, for whose recursion no stack was counted
 };
 
 /// "sm_90a" of "libexample.12.sm_90a.cubin"
@@ -70,8 +71,8 @@ std::vector<Placed> all_kernels(const ResourceListing& listing, const std::vecto
   for (std::size_t cubin = 0; cubin < names.size(); ++cubin) {
     const std::string architecture = architecture_of(names[cubin]);
     for (DeviceKernel kernel : listing.cubins()[cubin]) {
-      kernel.architecture = architecture;
-      kernel.compute_capability = capability_of(architecture);
+      if (kernel.architecture.empty()) kernel.architecture = architecture;
+      kernel.compute_capability = capability_of(kernel.architecture);
       kernels.push_back({cubin, std::move(kernel)});
     }
   }
@@ -80,24 +81,31 @@ std::vector<Placed> all_kernels(const ResourceListing& listing, const std::vecto
 
 std::vector<std::string> architectures_of(std::span<const Placed> kernels) {
   std::vector<std::string> architectures;
-  for (const auto& [cubin, kernel] : kernels) {
-    if (std::ranges::find(architectures, kernel.architecture) == architectures.end())
-      architectures.push_back(kernel.architecture);
+  for (const Placed& placed : kernels) {
+    if (std::ranges::find(architectures, placed.kernel.architecture) == architectures.end())
+      architectures.push_back(placed.kernel.architecture);
   }
   return architectures;
 }
 
-/// Machine code runs on its own major compute capability from its own on; what ends in `a` on its own alone.
+/// Of Jetson and DRIVE. Source: CUDA C++ Programming Guide, "Binary Compatibility": "supported only for the desktop" and neither for
+/// Tegra nor between both.
+constexpr auto kTegra =
+    std::to_array<ComputeCapability>({{3, 2}, {5, 3}, {6, 2}, {7, 2}, {8, 7}, {10, 1}, {11, 0}});
+
+/// Machine code runs on its own major compute capability from its own on; what ends in `a`, or is of Tegra, on its own alone.
 bool runs_on(const DeviceKernel& kernel, ComputeCapability gpu) {
-  if (kernel.architecture.ends_with('a')) return kernel.compute_capability == gpu;
+  const auto is_tegra = [](ComputeCapability of) { return std::ranges::find(kTegra, of) != kTegra.end(); };
+  if (kernel.architecture.ends_with('a') || is_tegra(gpu) || is_tegra(kernel.compute_capability))
+    return kernel.compute_capability == gpu;
   return kernel.compute_capability.major == gpu.major && kernel.compute_capability <= gpu;
 }
 
 void keep_code_that_runs_on(std::vector<Placed>& kernels, ComputeCapability gpu) {
   std::map<std::string, ComputeCapability> newest;
-  for (const auto& [cubin, kernel] : kernels) {
-    ComputeCapability& of = newest[kernel.symbol];
-    if (runs_on(kernel, gpu)) of = std::max(of, kernel.compute_capability);
+  for (const Placed& placed : kernels) {
+    ComputeCapability& of = newest[placed.kernel.symbol];
+    if (runs_on(placed.kernel, gpu)) of = std::max(of, placed.kernel.compute_capability);
   }
   std::erase_if(kernels, [&](const Placed& placed) {
     return !runs_on(placed.kernel, gpu) || newest[placed.kernel.symbol] != placed.kernel.compute_capability;
@@ -173,7 +181,8 @@ std::vector<Placed> selected(std::vector<Placed> kernels, const CodeSelection& s
 }
 
 /// Takes the driver's reserve off and adds what only the cubin says.
-void add_cubin(const Cubin& cubin, DeviceKernel& kernel) {
+void add_cubin(const Cubin& cubin, Placed& placed) {
+  DeviceKernel& kernel = placed.kernel;
   std::int64_t& shared = kernel.usage.static_shared_bytes;
   if (cubin.linked && kernel.compute_capability.major >= 9 && shared >= kLinkedReserve)
     shared -= kLinkedReserve;
@@ -183,26 +192,47 @@ void add_cubin(const Cubin& cubin, DeviceKernel& kernel) {
   kernel.usage.barriers = found->second.barriers;
   kernel.needs_linker = found->second.needs_linker;
   if (!cubin.linked) kernel.usage.local_bytes_per_thread = kernel.stack_bytes = found->second.frame_bytes;
-  if (kernel.needs_linker) kernel.usage.local_bytes_per_thread.reset();
+  if (found->second.calls && kernel.usage.local_bytes_per_thread != 0) kernel.local.reset();
+  placed.may_recurse = found->second.has_functions && kernel.usage.local_bytes_per_thread == 0;
+  if (placed.may_recurse) kernel.stack_bytes.reset();
+  if (placed.may_recurse || kernel.needs_linker) kernel.usage.local_bytes_per_thread.reset();
   static_cast<LaunchBounds&>(kernel) = found->second;
 }
 
 /// cuobjdump takes a function out of a cubin in the time in which it shows about 20 of a whole one.
 constexpr std::size_t kFunctionsInTheTimeOfOne = 20;
 
-/// The symbols of the kernels that use local memory, with commas between, and how many they are.
+/// Whether its instructions say how often it uses local memory.
+bool may_use_local(const DeviceKernel& kernel) {
+  return kernel.local && kernel.usage.local_bytes_per_thread != 0;
+}
+
+/// The symbols of the kernels that may use local memory, with commas between, and how many they are.
 std::pair<std::string, std::size_t> local_users(std::span<const Placed> kernels) {
   std::string symbols;
   std::size_t count = 0;
-  for (const auto& [number, kernel] : kernels) {
-    if (kernel.usage.local_bytes_per_thread == 0) continue;
-    symbols += (count > 0 ? "," : "") + kernel.symbol;
+  for (const Placed& placed : kernels) {
+    if (!may_use_local(placed.kernel)) continue;
+    symbols += (count > 0 ? "," : "") + placed.kernel.symbol;
     ++count;
   }
   return {symbols, count};
 }
 
-/// Counts the local accesses of those of a cubin's kernels that have local memory.
+/// What was seen of a kernel that may use local memory: of one with a stack that nothing uses, generic instructions do.
+void set_local(Placed& placed, const LocalAccesses& seen) {
+  DeviceKernel& kernel = placed.kernel;
+  kernel.local = seen;
+  if (seen.loads + seen.stores > 0) return;
+  if (placed.may_recurse) {
+    kernel.stack_bytes = 0;
+    if (!kernel.needs_linker) kernel.usage.local_bytes_per_thread = 0;
+  } else if (kernel.stack_bytes != 0) {
+    kernel.local.reset();
+  }
+}
+
+/// Counts the local accesses of those of a cubin's kernels that may have local memory.
 void add_local_accesses(const Cuobjdump& cuobjdump, const fs::path& file, std::size_t functions,
                         std::span<Placed> kernels) {
   const auto [symbols, count] = local_users(kernels);
@@ -210,10 +240,10 @@ void add_local_accesses(const Cuobjdump& cuobjdump, const fs::path& file, std::s
   if (kFunctionsInTheTimeOfOne * count < functions) options.insert(options.end(), {"-fun", symbols});
   CodeListing listing;
   cuobjdump.run(options, file, [&](std::string_view line) { listing.read(line); });
-  for (auto& [number, kernel] : kernels) {
-    const auto found = listing.functions().find(kernel.symbol);
-    if (found == listing.functions().end()) continue;
-    kernel.local = found->second;
+  for (Placed& placed : kernels) {
+    if (!may_use_local(placed.kernel)) continue;
+    const auto found = listing.functions().find(placed.kernel.symbol);
+    set_local(placed, found == listing.functions().end() ? LocalAccesses() : found->second);
   }
 }
 
@@ -242,15 +272,15 @@ class CubinReading {
       why = why_not_counted(most_disassembled, waiting);
     }
     if (why.empty()) return;
-    for (Placed& placed : kernels) {
-      if (placed.kernel.usage.local_bytes_per_thread != 0) placed.kernel.local.reset();
-    }
     fmt::print(remarks_, "local loads and stores of {} are not counted: {}\n",
                counted(static_cast<std::int64_t>(local_users(kernels).second), "kernel"), why);
+    for (Placed& placed : kernels) {
+      if (may_use_local(placed.kernel)) placed.kernel.local.reset();
+    }
   }
 
  private:
-  /// A cubin that has kernels which use local memory.
+  /// A cubin that has kernels which may use local memory.
   struct Disassembled {
     fs::path path;
     std::size_t functions;
@@ -266,7 +296,7 @@ class CubinReading {
     for (const std::span<Placed> kernels : cubins) {
       const fs::path path = folder_.path() / names_[kernels.front().cubin];
       const Cubin cubin = whole_cubin(path);
-      for (Placed& placed : kernels) add_cubin(cubin, placed.kernel);
+      for (Placed& placed : kernels) add_cubin(cubin, placed);
       const bool uses_local = local_users(kernels).second > 0;
       if (uses_local) disassembled_.push_back({path, cubin.kernels.size(), kernels});
       if (!uses_local || disassembled_.size() > most_disassembled) fs::remove(path);
@@ -356,10 +386,12 @@ std::vector<DeviceKernel> read_device_code(const fs::path& named, const CodeSele
   std::vector<Placed> kernels = all_kernels(listing, names, named);
   if (kernels.empty())
     throw InputError("{} has no kernels in {}", named.string(),
-                     names.empty()
-                         ? "machine code; PTX, which the driver compiles, does not say what they will "
-                           "use: build for an architecture, as with nvcc -arch=sm_90"
-                         : "its machine code, only functions: ask the linked program");
+                     !names.empty() ? "its machine code, only functions: ask the linked program"
+                     : listing.is_lto()
+                         ? "machine code; it has NVVM IR, which is compiled at link time (nvcc "
+                           "-dlto): ask the linked program"
+                         : "machine code; PTX, which the driver compiles, does not say what "
+                           "they will use: build for an architecture, as with nvcc -arch=sm_90");
   if (asks_for_all) tell_unanswered_ptx(ptx_to_come.get(), architectures_of(kernels), remarks);
   kernels = selected(std::move(kernels), selection, named, [&] { return ptx_to_come.get(); });
   CubinReading(cuobjdump, file, names, remarks).read(kernels, selection.most_disassembled);
@@ -373,12 +405,13 @@ namespace {
 constexpr unsigned kMachineCuda = 190;  // EM_CUDA
 
 // As cuobjdump -elf names them: EIATTR_MAX_THREADS, EIATTR_REQNTID, EIATTR_FRAME_SIZE, EIATTR_KPARAM_INFO and _V2,
-// EIATTR_CTA_PER_CLUSTER, EIATTR_NUM_BARRIERS; EIFMT_SVAL.
+// EIATTR_CTA_PER_CLUSTER, EIATTR_MAX_CLUSTER_RANK, EIATTR_NUM_BARRIERS; EIFMT_SVAL.
 constexpr unsigned kMaxThreads = 0x05;
 constexpr unsigned kRequiredThreads = 0x10;
 constexpr unsigned kFrameSize = 0x11;
 constexpr unsigned kParameter = 0x17;
 constexpr unsigned kClusterBlocks = 0x3d;
+constexpr unsigned kMaxClusterBlocks = 0x3f;
 constexpr unsigned kLargeParameter = 0x45;
 constexpr unsigned kNumBarriers = 0x4c;
 constexpr unsigned kFormatSized = 4;
@@ -400,8 +433,7 @@ class CubinReader {
     if (header.e_shstrndx >= sections.size()) refuse();
     const std::string_view names = part(sections[header.e_shstrndx]);
     for (const Elf64_Shdr& section : sections) read_section(name_in(names, section.sh_name), section, cubin);
-    if (cubin.linked) return cubin;
-    for (const Elf64_Shdr& section : sections) read_unlinked(names, section, sections, cubin);
+    for (const Elf64_Shdr& section : sections) read_calls(names, section, sections, cubin);
     return cubin;
   }
 
@@ -443,9 +475,10 @@ class CubinReader {
     }
   }
 
-  /// What the linker adds up: own frames, and which functions call others or use shared memory that has no place yet.
-  void read_unlinked(std::string_view names, const Elf64_Shdr& section,
-                     const std::vector<Elf64_Shdr>& sections, Cubin& cubin) const {
+  /// Which functions call others, or have some within their code. What the linker adds up: own frames, and which functions use
+  /// shared memory that has no place yet.
+  void read_calls(std::string_view names, const Elf64_Shdr& section, const std::vector<Elf64_Shdr>& sections,
+                  Cubin& cubin) const {
     const auto linked_to = [&](const Elf64_Shdr& of) {
       if (of.sh_link >= sections.size()) refuse();
       return sections[of.sh_link];
@@ -453,22 +486,41 @@ class CubinReader {
     const auto symbol = [&](std::uint32_t place) {
       return at<Elf64_Sym>(linked_to(section).sh_offset + place * sizeof(Elf64_Sym));
     };
-    const auto function = [&](std::uint32_t place) -> CubinKernel& {
-      return cubin.kernels[std::string(name_in(part(linked_to(linked_to(section))), symbol(place).st_name))];
+    const auto name_of = [&](std::uint32_t place) {
+      return std::string(name_in(part(linked_to(linked_to(section))), symbol(place).st_name));
     };
     const std::string_view name = name_in(names, section.sh_name);
     const std::size_t text = name.starts_with(".rel") ? name.find(".text.") : std::string_view::npos;
     if (name == ".nv.info") {
       for_each_attribute(part(section), [&](unsigned code, unsigned, std::string_view of) {
-        if (code == kFrameSize && of.size() == 8) function(word(of, 0)).frame_bytes = word(of, 4);
+        if (code != kFrameSize || of.size() != 8) return;
+        const std::string whole = name_of(word(of, 0));
+        if (!cubin.linked) cubin.kernels[whole].frame_bytes = word(of, 4);
+        // "$kernel$function" of a function within a kernel's code
+        const std::size_t end = whole.find('$', 1);
+        if (!whole.starts_with('$') || end == std::string::npos) return;
+        const auto kernel = cubin.kernels.find(whole.substr(1, end - 1));
+        if (kernel != cubin.kernels.end()) kernel->second.has_functions = true;
       });
     } else if (name == ".nv.callgraph") {
-      // Pairs of caller and callee; 0 and a negative number between them say what kind of call follows.
+      // Pairs of caller and callee; 0 and a negative number between them say what kind of call follows: to a symbol, or by address to
+      // any function of a type. What is called and has no code here is the driver's, as vprintf.
+      constexpr int kToSymbol = -1;
+      constexpr int kByAddress = -3;
+      int kind = 0;
       const std::string_view pairs = part(section);
       for (std::size_t i = 0; i + 8 <= pairs.size(); i += 8) {
-        if (const std::uint32_t caller = word(pairs, i)) function(caller).needs_linker = true;
+        const std::uint32_t caller = word(pairs, i);
+        const std::uint32_t callee = word(pairs, i + 4);
+        if (caller == 0) {
+          kind = static_cast<int>(callee);
+        } else if (!cubin.linked) {
+          cubin.kernels[name_of(caller)].needs_linker = true;
+        } else if (kind == kByAddress || (kind == kToSymbol && symbol(callee).st_shndx != SHN_UNDEF)) {
+          cubin.kernels[name_of(caller)].calls = true;
+        }
       }
-    } else if (text != std::string_view::npos && section.sh_entsize >= sizeof(Elf64_Rel)) {
+    } else if (!cubin.linked && text != std::string_view::npos && section.sh_entsize >= sizeof(Elf64_Rel)) {
       for (std::string_view each = part(section); each.size() >= section.sh_entsize;
            each.remove_prefix(section.sh_entsize)) {
         const std::size_t of = symbol(word(each, 12)).st_shndx;
@@ -502,6 +554,7 @@ class CubinReader {
       if (code == kMaxThreads) kernel.max_block_threads = product_of(content);
       if (code == kRequiredThreads) kernel.required_block_threads = product_of(content);
       if (code == kClusterBlocks) kernel.cluster_blocks = static_cast<int>(product_of(content));
+      if (code == kMaxClusterBlocks) kernel.max_cluster_blocks = static_cast<int>(product_of(content));
       if ((code == kParameter || code == kLargeParameter) && content.size() == 12) {
         // Its index, its place, its offset, and its size, which has other bits below it.
         const std::uint32_t place = word(content, 4) & 0xffff;

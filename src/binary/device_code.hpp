@@ -28,12 +28,15 @@ struct LaunchBounds {
   std::int64_t max_block_threads = 0;       ///< 0 where the source gives none
   std::int64_t required_block_threads = 0;  ///< the only block size, 0 = any
   int cluster_blocks = 0;                   ///< the only cluster, in blocks; 0 = any
+  int max_cluster_blocks = 0;               ///< 0 where the source gives none
 
   /// A clause; empty where it can be launched. A launch without clusters gets those of the source.
   std::string why_not(const Launch& launch) const {
     if (cluster_blocks > 0 && launch.cluster_blocks > 1 && launch.cluster_blocks != cluster_blocks)
       return fmt::format("the source sets clusters of {} blocks, which clusters of {} contradict",
                          cluster_blocks, launch.cluster_blocks);
+    if (max_cluster_blocks > 0 && launch.cluster_blocks > max_cluster_blocks)
+      return fmt::format("the launch bounds do not allow clusters of {} blocks", launch.cluster_blocks);
     const std::int64_t threads = launch.block_threads;
     const bool can = required_block_threads > 0 ? threads == required_block_threads
                                                 : max_block_threads == 0 || threads <= max_block_threads;
@@ -43,15 +46,18 @@ struct LaunchBounds {
 
 /// A kernel's machine code for one architecture.
 struct DeviceKernel : LaunchBounds {
-  std::string symbol;        ///< as the linker knows it
-  std::string architecture;  ///< "sm_90", "sm_90a"
+  std::string symbol;  ///< as the linker knows it
+  std::string
+      architecture;  ///< "sm_90", "sm_90a", "sm_100f"; of a cubin alone without the f, which it does not say
   ComputeCapability compute_capability;
-  Usage usage;                   ///< static shared memory without the driver's reserve
-  std::int64_t stack_bytes = 0;  ///< per thread, part of usage.local_bytes_per_thread
+  Usage usage;  ///< static shared memory without the driver's reserve
+  /// Per thread, part of usage.local_bytes_per_thread; none where it is not known, as of recursion.
+  std::optional<std::int64_t> stack_bytes{};
   /// Relocatable code that calls functions or has shared memory elsewhere, as templates do: the linker adds what they need.
   bool needs_linker = false;
-  /// LDL and STL instructions: spills, and arrays that registers cannot hold. None where they were not counted,
-  /// because too many cubins would have had to be disassembled, or there is no nvdisasm.
+  /// LDL and STL instructions: spills, and arrays that registers cannot hold. None where they are not known: functions with
+  /// code of their own have some, generic instructions (of nvcc -G) use the stack, too many cubins would have had to be
+  /// disassembled, or there is no nvdisasm.
   std::optional<LocalAccesses> local = LocalAccesses();
   std::string toolkit;  ///< version of the assembler, "13.0.88"; empty if not known
 };
@@ -70,7 +76,7 @@ struct CodeSelection {
 
 /// The kernels of a cubin, object, library or executable, in the order of the file. Registers and memory are
 /// read of all of them, launch bounds and barriers of the cubins of those asked for, and instructions of
-/// those that use local memory, if they do not stand in too many cubins: no other has any.
+/// those that may use local memory, if they do not stand in too many cubins: no other has any.
 ///
 /// From 9.0 on the linker adds the driver's 1 KB per block to a kernel's shared memory (CUDA 13.0: ptxas
 /// reports 4096 bytes where cuobjdump has 5120); it is taken off, since the limits table has it.
@@ -82,9 +88,11 @@ std::vector<DeviceKernel> read_device_code(const std::filesystem::path& file, co
 
 /// What a cubin says of a kernel beyond its registers and memory.
 struct CubinKernel : LaunchBounds {
-  int barriers = 0;                              ///< named barriers per block
-  std::int64_t frame_bytes = 0;                  ///< of relocatable code: the stack of the function alone
-  bool needs_linker = false;                     ///< as of DeviceKernel
+  int barriers = 0;              ///< named barriers per block
+  std::int64_t frame_bytes = 0;  ///< of relocatable code: the stack of the function alone
+  bool needs_linker = false;     ///< as of DeviceKernel
+  bool calls = false;            ///< functions that have code of their own in a linked cubin
+  bool has_functions = false;    ///< within its code, of whose recursion the stack has nothing
   std::vector<std::uint32_t> parameter_bytes{};  ///< of each parameter
 };
 
@@ -96,7 +104,7 @@ struct Cubin {
   std::map<std::string, CubinKernel, std::less<>> kernels;  ///< by symbol; functions that are no kernels too
 };
 
-/// Reads ELF's headers and the sections `.nv.info*`, of relocatable code `.nv.callgraph` and `.rel*.text.*` too, as cuobjdump -elf
+/// Reads ELF's headers and the sections `.nv.info*` and `.nv.callgraph`, of relocatable code `.rel*.text.*` too, as cuobjdump -elf
 /// shows them (CUDA 11 to 13): attributes of 4 bytes (format, code, value), followed by as many bytes as the value says where
 /// the format is 4. @throws InputError naming `source` for what is no cubin.
 Cubin parse_cubin(std::string_view bytes, std::string_view source);

@@ -112,6 +112,7 @@ std::vector<Json> for_each_curve_point(const Question& question,
 }
 
 struct CalcOptions : LaunchOptions {
+  std::optional<std::pair<int, int>> launch_bounds;  ///< least and most threads per block
   std::vector<std::string> sms_per_gpc;
   bool limits = false;
   std::string batch;
@@ -138,6 +139,17 @@ AnswerFormat format_of(const CalcOptions& options) {
   return options.format == "json" ? AnswerFormat::json : AnswerFormat::table;
 }
 
+/// A block size beyond the launch bounds is refused, and no answer names one.
+void narrow_to_bounds(Question& question, std::pair<int, int> bounds) {
+  const auto [least, most] = bounds;
+  const int asked = question.configuration.launch.block_threads;
+  if (asked > 0 && (asked < least || asked > most))
+    throw InputError("--block-size {}: the launch bounds allow {} to {} threads per block", asked, least,
+                     most);
+  question.limits.min_threads_per_block = least;
+  question.limits.max_threads_per_block = std::min(question.limits.max_threads_per_block, most);
+}
+
 /// The curves need a block size only where they are not over block sizes: the best serves.
 void choose_block_size(Question& question, std::string& remark) {
   auto& [launch, usage] = question.configuration;
@@ -158,8 +170,8 @@ Question one_question(const CalcOptions& options, const GpuOption& gpu, const CL
     throw InputError("--grid = 0 is no grid: give the blocks in the grid, at least 1");
   constexpr int kMostSmsOfGpc = 64;
   Question question{
-      limits_of(capability_of(gpu)),  {options.launch, options.usage}, sm_count_of(gpu), {}, gpu.name,
-      parser.count("--registers") > 0};
+      limits_of(capability_of(gpu)), {options.launch, options.usage}, sm_count_of(gpu), {}, gpu.name};
+  if (options.launch_bounds) narrow_to_bounds(question, *options.launch_bounds);
   for (const std::string& sms : options.sms_per_gpc)
     question.sms_per_gpc.push_back(parse_number(sms, "--gpc-sms", 1, kMostSmsOfGpc));
   if (!gpu.name.empty()) {
@@ -203,7 +215,7 @@ std::string answer_side_by_side(std::span<const Question> questions, AnswerForma
                      cell("waves"), refused.empty() ? cell("limiter") : "cannot launch: " + refused});
   }
   const std::string assumed =
-      questions.front().registers_given ? "" : fmt::format("\n{}\n", kRegistersAssumed);
+      questions.front().registers_given() ? "" : fmt::format("\n{}\n", kRegistersAssumed);
   return text_table(lines, "<<>>>>>><") + assumed;
 }
 
@@ -291,6 +303,20 @@ std::string answer(const CalcOptions& options, const CLI::App& parser, Console& 
 
 void declare_launch(CLI::App& parser, CalcOptions& options) {
   declare_launch_options(parser, options);
+  parser
+      .add_option_function<std::string>(
+          "--launch-bounds",
+          [&options](const std::string& text) {
+            constexpr int kMost = 1024;
+            const std::size_t colon = text.find(':');
+            const bool is_range = colon != std::string::npos;
+            const int least =
+                is_range ? parse_number<int>(text.substr(0, colon), "--launch-bounds", 1, kMost) : 1;
+            options.launch_bounds = {
+                least, parse_number(text.substr(is_range ? colon + 1 : 0), "--launch-bounds", least, kMost)};
+          },
+          "threads per block that the kernel's launch bounds allow at most, or least and most: 256:256")
+      ->type_name("N|N:N");
   add_comma_list(parser, "--gpc-sms", options.sms_per_gpc,
                  "SMs of each GPC, as occbench devices lists them (18,18,16): adds active clusters")
       ->type_name("SMS,...");

@@ -54,7 +54,7 @@ std::string headline(const Question& question, const Occupancy& occupancy) {
   const auto& [launch, usage] = question.configuration;
   const std::string capability =
       fmt::format("ompute capability {}", to_string(question.limits.compute_capability));
-  const std::string registers = question.registers_given
+  const std::string registers = question.registers_given()
                                     ? fmt::format("{} registers per thread", usage.registers_per_thread)
                                     : std::string(kRegistersAssumed);
   std::string text = fmt::format("{}: {} per block, {}, {} of shared memory\n\n",
@@ -83,7 +83,9 @@ std::string resources(const Question& question, const Occupancy& occupancy) {
                      occupancy.limiters.contains(limiter) ? "◀ limits" : ""});
   };
   const auto text = [](std::int64_t value) { return std::to_string(value); };
-  const auto of_registers = [&](std::int64_t value) { return question.registers_given ? text(value) : "?"; };
+  const auto of_registers = [&](std::int64_t value) {
+    return question.registers_given() ? text(value) : "?";
+  };
   const std::string warps = text(occupancy.warps_per_block);
   add(Limiter::warps, "warps", {warps, warps, text(limits.max_warps_per_sm), text(idle.warps)});
   add(Limiter::blocks, "block slots", {"1", "1", text(limits.max_blocks_per_sm), text(idle.blocks)});
@@ -291,7 +293,7 @@ int most_registers(const Question& question, Configuration launched, const auto&
 std::string most_registers_at_once(const Question& question) {
   const Launch& launch = question.configuration.launch;
   const Occupancy occupancy = theoretical_occupancy(question.limits, question.configuration);
-  if (question.registers_given || !question.sm_count || occupancy.blocks_per_sm == 0 ||
+  if (question.registers_given() || !question.sm_count || occupancy.blocks_per_sm == 0 ||
       is_wave_uncertain(question))
     return "";
   const std::int64_t wave = full_wave_of(question, occupancy);
@@ -341,7 +343,7 @@ Json question_json(const Question& question) {
       {"cluster_blocks", launch.cluster_blocks},
       {"dynamic_shared_bytes", launch.dynamic_shared_bytes},
       {"carveout_pct", optional_json(launch.carveout_pct)},
-      {"registers_per_thread", question.registers_given ? Json(usage.registers_per_thread) : Json()},
+      {"registers_per_thread", question.registers_given() ? Json(usage.registers_per_thread) : Json()},
       {"static_shared_bytes", usage.static_shared_bytes},
       {"barriers", usage.barriers},
   };
@@ -369,7 +371,7 @@ Json answer_json(const Question& question) {
     answer[fmt::format("block_limit_{}", to_string(limiter))] =
         limit_json(occupancy.block_limits.of(limiter));
   }
-  const auto of_registers = [&](int count) { return question.registers_given ? Json(count) : Json(); };
+  const auto of_registers = [&](int count) { return question.registers_given() ? Json(count) : Json(); };
   answer["registers_per_block"] = of_registers(occupancy.registers_per_block);
   answer["shared_bytes_per_block"] = occupancy.shared_bytes_per_block;
   answer["shared_bytes_per_sm"] = occupancy.shared_bytes_per_sm;
@@ -392,7 +394,7 @@ Json answer_json(const Question& question) {
                : Json();
   answer["opt_in_bytes"] =
       launches && must_opt_in(limits, launch, usage) ? Json(launch.dynamic_shared_bytes) : Json();
-  answer["assumed"] = question.registers_given ? Json() : Json(kRegistersAssumed);
+  answer["assumed"] = question.registers_given() ? Json() : Json(kRegistersAssumed);
   answer["cannot_launch"] = launches ? Json() : Json(why_it_cannot_launch(limits, launch, usage));
   const std::string slots = assumed_cluster_slots(limits, question.configuration);
   if (!slots.empty())
@@ -503,12 +505,13 @@ std::vector<std::string> what_to_do(const Question& question, const TheoryAdvice
   std::vector<std::string> all = sentences(advice);
   if (question.limits.min_registers_per_thread > 1 &&
       theoretical_occupancy(question.limits, question.configuration).limiters.contains(Limiter::registers))
-    all.insert(all.begin(), "Fewer registers are left out: the code spills already, or has local arrays.");
+    all.insert(all.begin(),
+               "Fewer registers are left out: the code spills already, or may, or has local arrays.");
   const Step* const step = !advice.highest.empty() ? &advice.highest.front()
                            : advice.beyond         ? &*advice.beyond
                                                    : nullptr;
   const std::optional<PairOfChanges>& pair = advice.within_reach ? advice.within_reach : advice.pair;
-  if (step != nullptr && advice.theoretical_pct > 0 && !question.registers_given) {
+  if (step != nullptr && advice.theoretical_pct > 0 && !question.registers_given()) {
     const Change& change = step->change;
     all.push_back(fmt::format(
         "The first of these holds up to {} registers per thread; --registers says what holds with more.",

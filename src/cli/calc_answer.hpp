@@ -24,8 +24,12 @@ struct Question {
   std::optional<int> sm_count;
   std::vector<int> sms_per_gpc;  ///< empty = not known
   std::string gpu = {};          ///< as the user named it; empty = not named
-  bool registers_given = true;   ///< else they are 0, and so do not limit
   std::string gpcs_by = {};      ///< the profile that sms_per_gpc are of; empty = they are given or not known
+
+  /// Else they are 0, and so do not limit.
+  bool registers_given() const {
+    return configuration.usage.registers_per_thread > 0;
+  }
 };
 
 /// What an answer says where registers were not given.

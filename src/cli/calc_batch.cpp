@@ -27,6 +27,10 @@ constexpr auto kNeeded = std::to_array<std::string_view>({"compute_capability", 
 constexpr auto kOptional = std::to_array<std::string_view>(
     {"registers_per_thread", "static_shared_bytes", "dynamic_shared_bytes", "carveout_pct", "barriers",
      "cluster_blocks", "grid_blocks", "sm_count", "gpu"});
+/// What calc writes beside columns of a row and answers: of --from, then of --curves.
+constexpr auto kWritten = std::to_array<std::string_view>(
+    {"symbol", "stack_bytes_per_thread", "local_load_instructions", "local_store_instructions",
+     "max_block_threads", "required_block_threads", "axis", "value", "current"});
 /// What names and describes a row.
 constexpr auto kDescribing = std::to_array<std::string_view>({"case", "kernel", "parameters", "note"});
 
@@ -48,15 +52,13 @@ Question question_of(const Row& row) {
   };
   std::ranges::for_each(kNeeded, take);
   std::ranges::for_each(kOptional, take);
-  const bool registers_given = !cell_text(asked, *find_column("registers_per_thread")).empty();
-  if (!registers_given) set_cell(asked, *find_column("registers_per_thread"), "0");
+  if (const Column& registers = *find_column("registers_per_thread"); cell_text(asked, registers).empty())
+    set_cell(asked, registers, "0");
   const CaseRecord record = case_record(asked);
   Question question{limits_of(record.provenance.compute_capability.value()),
                     {record.launch.value(), record.compiled.value().usage},
                     record.provenance.sm_count,
-                    {},
-                    {},
-                    registers_given};
+                    {}};
   if (question.sm_count) use_known_gpcs(question, identity_of(record.provenance));
   check_question(question);
   return question;
@@ -95,7 +97,7 @@ Json answered(const CsvTable& table, const std::vector<std::string>& cells, Answ
 }
 
 std::vector<std::string> names_of_answers() {
-  std::vector<std::string> names;
+  std::vector<std::string> names(kWritten.begin(), kWritten.end());
   const Json answers = answers_of_any();
   for (const auto& [name, value] : answers.items()) names.push_back(name);
   return names;
@@ -197,14 +199,14 @@ bool has_launch_bounds(const DeviceKernel& kernel) {
   return kernel.max_block_threads > 0 || kernel.required_block_threads > 0;
 }
 
-/// Then no answer names a block size that the kernel cannot be launched with, or fewer registers where it spills already.
+/// Then no answer names a block size that the kernel cannot be launched with, or fewer registers where it spills already or may.
 void narrow_to_kernel(Limits& limits, const DeviceKernel& kernel) {
   const auto required = static_cast<int>(kernel.required_block_threads);
   if (required > 0) limits.min_threads_per_block = limits.max_threads_per_block = required;
   if (kernel.max_block_threads > 0)
     limits.max_threads_per_block =
         static_cast<int>(std::min<std::int64_t>(limits.max_threads_per_block, kernel.max_block_threads));
-  if (kernel.local && kernel.local->bytes > 0)
+  if (!kernel.local || kernel.local->bytes > 0)
     limits.min_registers_per_thread = kernel.usage.registers_per_thread;
 }
 
@@ -225,11 +227,12 @@ int default_block_threads(const DeviceKernel& kernel) {
 }
 
 Json row_of(const DeviceKernel& kernel, const Question& question, const std::string& name) {
+  const auto or_null = [](std::optional<std::int64_t> bytes) { return bytes ? Json(*bytes) : Json(); };
   Json row = row_head("binary", name);
   row["cuda_toolkit"] = kernel.toolkit;
   row["kernel"] = source_name(kernel.symbol);
   row["code_architecture"] = kernel.architecture;
-  row["local_bytes_per_thread"] = kernel.usage.local_bytes_per_thread.value_or(0);
+  row["local_bytes_per_thread"] = or_null(kernel.usage.local_bytes_per_thread);
   row["spill_bytes"] = kernel.local ? Json(kernel.local->bytes) : Json();
   row["note"] = kernel.needs_linker ? Json(kNotLinked) : Json();
   row.update(answered_json(question));
@@ -243,12 +246,13 @@ Json row_of(const DeviceKernel& kernel, const Question& question, const std::str
     row["cannot_launch"] = why;
   }
   row["symbol"] = kernel.symbol;
-  row["stack_bytes_per_thread"] = kernel.stack_bytes;
-  for (const char* more : {"static_shared_bytes", "local_bytes_per_thread", "stack_bytes_per_thread"}) {
-    if (kernel.needs_linker) row[more] = Json();
-  }
+  row["stack_bytes_per_thread"] = or_null(kernel.stack_bytes);
   row["local_load_instructions"] = kernel.local ? Json(kernel.local->loads) : Json();
   row["local_store_instructions"] = kernel.local ? Json(kernel.local->stores) : Json();
+  for (const char* more : {"static_shared_bytes", "barriers", "spill_bytes", "stack_bytes_per_thread",
+                           "local_load_instructions", "local_store_instructions"}) {
+    if (kernel.needs_linker) row[more] = Json();
+  }
   const auto known = [](std::int64_t threads) { return threads > 0 ? Json(threads) : Json(); };
   row["max_block_threads"] = known(kernel.max_block_threads);
   row["required_block_threads"] = known(kernel.required_block_threads);
@@ -308,6 +312,7 @@ std::string as_table(std::span<const DeviceKernel> kernels, const BinaryQuestion
   const bool bounded = !asked.block_threads && std::ranges::any_of(kernels, has_launch_bounds);
   for (const int size : sizes) lines[0].push_back(fmt::format("at {}", size));
   if (bounded) lines[0].emplace_back("at bounds");
+  const auto known = [](std::optional<std::int64_t> bytes) { return bytes ? std::to_string(*bytes) : "?"; };
   const auto narrow = [](const std::string& name) { return shortened(name, kNameWidth, kNameWidth / 2); };
   const auto short_name = [](const DeviceKernel& kernel) {
     return shortened_kernel_name(source_name(kernel.symbol));
@@ -335,10 +340,10 @@ std::string as_table(std::span<const DeviceKernel> kernels, const BinaryQuestion
         kernel.architecture,
         std::to_string(kernel.usage.registers_per_thread) + more,
         std::to_string(kernel.usage.static_shared_bytes) + more,
-        std::to_string(kernel.stack_bytes) + more,
-        std::to_string(kernel.usage.local_bytes_per_thread.value_or(kernel.stack_bytes)) + more,
-        kernel.local ? fmt::format("{}/{}", kernel.local->loads, kernel.local->stores) : "?",
-        std::to_string(kernel.usage.barriers)};
+        known(kernel.stack_bytes) + more,
+        known(kernel.needs_linker ? kernel.stack_bytes : kernel.usage.local_bytes_per_thread) + more,
+        (kernel.local ? fmt::format("{}/{}", kernel.local->loads, kernel.local->stores) : "?") + more,
+        std::to_string(kernel.usage.barriers) + more};
     for (const int size : sizes) line.push_back(cell(kernel, asked, size));
     const int most = default_block_threads(kernel);
     if (bounded)
@@ -349,8 +354,14 @@ std::string as_table(std::span<const DeviceKernel> kernels, const BinaryQuestion
   return text_table(lines, "<<>") + R"(
 at N         theoretical occupancy, %, of blocks of N threads; - where launch bounds or clusters forbid them
 local B      local memory per thread, the stack included
-local ld/st  instructions that load from and store to it: spills, and arrays that registers cannot hold; ? not counted
+local ld/st  instructions that load from and store to it: spills, and arrays that registers cannot hold
 )" + legend +
+         (std::ranges::any_of(kernels,
+                              [](const DeviceKernel& kernel) { return !kernel.local || !kernel.stack_bytes; })
+              ? "?            not known: functions that it calls have some, it recurses, nvcc -G hides it, "
+                "or it "
+                "was not counted\n"
+              : "") +
          (std::ranges::any_of(kernels, &DeviceKernel::needs_linker)
               ? fmt::format("N+           {}\n", kNotLinked)
               : "") +

@@ -132,7 +132,10 @@ CLI::Option* add_shape_option(CLI::App& parser, const std::string& name, Total& 
             }
             shape = parse_shape(text, name);
             require_within(shape, most, name);
-            total = parse_number<Total>(std::to_string(shape.total()), name, 1, kMostOfInt);
+            if (shape.total() > kMostOfInt)
+              throw InputError("{} {}: CUDA allows it, but occbench counts up to {} in all", name, text,
+                               kMostOfInt);
+            total = static_cast<Total>(shape.total());
           },
           meaning + ", or their shape: 16x16")
       ->type_name("N|XxY");

@@ -157,13 +157,14 @@ void check_run(const RecordedRun& run, std::string_view side, const Tolerances& 
 /// Kernels of binaries whose local loads and stores neither side counted: more of them would not be seen.
 void note_uncounted_spills(Comparison& into) {
   const auto is_uncounted = [](const std::optional<RecordedCase>& side) {
-    if (!side || !side->row.recorded_at.empty()) return false;
-    return side->row.local_bytes_per_thread.value_or(0) > 0 && !side->row.spill_bytes;
+    return side && side->row.recorded_at.empty() && !side->row.code_architecture.empty() &&
+           !side->row.spill_bytes;
   };
   const auto uncounted = std::ranges::count_if(into.cases, [&](const ComparedCase& each) {
     return is_uncounted(each.baseline) && is_uncounted(each.candidate);
   });
   if (uncounted == 0) return;
+  if (uncounted == std::ssize(into.cases)) into.lacking.insert("spill_bytes");
   into.general.push_back(
       {Grade::note,
        fmt::format("spill_bytes of {} not compared: neither side counted local loads and stores",

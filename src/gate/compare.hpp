@@ -68,10 +68,11 @@ struct ComparedCase {
 struct Comparison {
   std::string baseline;  ///< where it stands
   std::string candidate;
-  std::vector<ComparedCase> cases;       ///< worst first
-  std::vector<GateFinding> general;      ///< of the two as a whole
-  bool simulated = false;                ///< nothing of either was measured
-  std::set<std::string_view> lacking{};  ///< columns of which less or more is better that not every file has
+  std::vector<ComparedCase> cases;   ///< worst first
+  std::vector<GateFinding> general;  ///< of the two as a whole
+  bool simulated = false;            ///< nothing of either was measured
+  std::set<std::string_view>
+      lacking{};  ///< columns of which less or more is better that not every file or no row has
 
   void sort_worst_first();
 

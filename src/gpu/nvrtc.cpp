@@ -165,7 +165,9 @@ Nvrtc::Output Nvrtc::compile(const std::string& text, const std::string& name,
       library_, "nvrtcCompileProgram")(program.get(), static_cast<int>(flags.size()), flags.data());
   Output output;
   output.log = bytes_of(library_, program.get(), "nvrtcGetProgramLogSize", "nvrtcGetProgramLog");
-  while (output.log.ends_with('\0') || output.log.ends_with('\n')) output.log.pop_back();
+  // The front end's part and the assembler's end with one each.
+  std::erase(output.log, '\0');
+  while (output.log.ends_with('\n')) output.log.pop_back();
   if (result == kCompilation || result == kNameExpressionNotValid) return output;
   if (result != kSuccess)
     throw InputError("NVRTC cannot compile {}: result {}\n{}", name, result, output.log);

@@ -116,6 +116,17 @@ std::string hint_on(const std::string& log, const KernelSource& source, const Ke
   return "";
 }
 
+/// The first line that has one.
+std::string first_error(const std::string& log) {
+  std::istringstream lines(log);
+  for (std::string line; std::getline(lines, line);) {
+    for (const char* error : {"error:", "ptxas error", "ptxas fatal"}) {
+      if (line.find(error) != std::string::npos) return line;
+    }
+  }
+  return "the compiler gives no reason";
+}
+
 Nvrtc::Output compiled(const KernelSource& source, const KernelBuild& build, const Nvrtc& compiler) {
   std::vector<std::pair<std::string, std::string>> headers;
   std::ranges::copy_if(kHeaders, std::back_inserter(headers), [&](const auto& header) {
@@ -135,8 +146,9 @@ Nvrtc::Output compiled(const KernelSource& source, const KernelBuild& build, con
         "of a namespace with that:\n{}",
         source.name, build.function, output.log));
   if (output.cubin.empty())
-    throw DoesNotCompile(fmt::format("{} does not compile for {}:\n{}{}", source.name, build.function,
-                                     output.log, hint_on(output.log, source, build)));
+    throw DoesNotCompile(fmt::format("{} does not compile for {}: {}\n{}{}", source.name, build.function,
+                                     first_error(output.log), output.log,
+                                     hint_on(output.log, source, build)));
   return output;
 }
 

@@ -115,6 +115,7 @@ constexpr auto kGpus = std::to_array<Gpu>({
     {"v100-pcie-32gb", "Tesla V100-PCIE-32GB", {7, 0}, 80, 1380, 900.0, 4096, 6144},                             // D S T
     {"v100-sxm2-16gb", "Tesla V100-SXM2-16GB", {7, 0}, 80, 1530, 900.0, 4096, 6144},                             // D S T
     {"v100-sxm2-32gb", "Tesla V100-SXM2-32GB", {7, 0}, 80, 1530, 900.0, 4096, 6144},                             // D S T
+    {"v100s-pcie-32gb", "Tesla V100S-PCIE-32GB", {7, 0}, 80, 1597, 1134.0, 4096, 6144},                          // S T
     {"quadro-gv100", "Quadro GV100", {7, 0}, 80, 1627, 870.4, 4096, 6144},                                       // D T
     {"titan-v", "NVIDIA TITAN V", {7, 0}, 80, 1455, 652.8, 3072, 4608},                                          // D T
     {"jetson-agx-xavier", "", {7, 2}, 8, 1377, 136.5, 256, 512},                                                 // D T
@@ -139,7 +140,8 @@ constexpr auto kGpus = std::to_array<Gpu>({
     {"rtx-3060-12gb", "NVIDIA GeForce RTX 3060", {8, 6}, 28, 1777, 360.0, 192, 2304},                            // D T
     {"rtx-3060-ti", "NVIDIA GeForce RTX 3060 Ti", {8, 6}, 38, 1665, 448.0, 256, 3072},                           // D T
     {"rtx-3070", "NVIDIA GeForce RTX 3070", {8, 6}, 46, 1725, 448.0, 256, 4096},                                 // D T
-    {"rtx-3080-10gb", "NVIDIA GeForce RTX 3080", {8, 6}, 68, 1710, 760.0, 320, 5120},                            // D T W
+    {"rtx-3080-10gb", "", {8, 6}, 68, 1710, 760.0, 320, 5120},                                                   // D T W
+    {"rtx-3080-12gb", "", {8, 6}, 70, 1710, 912.0, 384, 6144},                                                   // T
     {"rtx-3080-ti", "NVIDIA GeForce RTX 3080 Ti", {8, 6}, 80, 1665, 912.0, 384, 6144},                           // D T W
     {"rtx-3090", "NVIDIA GeForce RTX 3090", {8, 6}, 82, 1695, 936.0, 384, 6144},                                 // D T W
     {"rtx-3090-ti", "NVIDIA GeForce RTX 3090 Ti", {8, 6}, 84, 1860, 1008.0, 384, 6144},                          // T W

@@ -207,6 +207,9 @@ ComputeCapability parse_compute_capability(std::string_view text) {
     digits.remove_suffix(1);  // code of one architecture or family
   const std::size_t dot = digits.find('.');
   const bool dotted = dot != std::string_view::npos;
+  if (!dotted && digits == text && digits.size() == 2 && digits.starts_with('1'))
+    throw InputError("'{0}' may be {0}.0 or {1}.{2}: write the compute capability with its dot", text,
+                     digits[0], digits[1]);
   // Without a dot the last digit is the minor version: 90 = 9.0, 121 = 12.1.
   const std::size_t split = dotted ? dot : (digits.empty() ? 0 : digits.size() - 1);
   const std::string_view major_text = digits.substr(0, split);

@@ -23,8 +23,8 @@ std::string to_string(ComputeCapability capability);
 int distance(ComputeCapability one, ComputeCapability other);
 
 /// Reads "9.0", "90", "sm_90" or "compute_90" (also "12.1", "121", "sm_121").
-/// @throws InputError if the text has none of these forms. Whether the limits table knows it is not asked
-/// here.
+/// @throws InputError if the text has none of these forms, or is a bare "12", which may be 12.0 or 1.2. Whether the limits
+/// table knows it is not asked here.
 ComputeCapability parse_compute_capability(std::string_view text);
 
 /// What one SM of a compute capability offers, and the units it hands resources out in. One line of the table
@@ -58,7 +58,8 @@ struct Limits {
   int max_barriers_per_sm;                 ///< named barriers; 0 where they do not limit
   int fp32_lanes;                          ///< FP32 operations (fused multiply-adds) per cycle
   int min_threads_per_block = 1;           ///< more only for a kernel that requires a block size
-  int min_registers_per_thread = 1;        ///< more only for a kernel that spills already or has local arrays
+  int min_registers_per_thread =
+      1;  ///< more only for a kernel that spills already, or may, or has local arrays
 
   constexpr int max_threads_per_sm() const {
     return max_warps_per_sm * threads_per_warp;

@@ -392,6 +392,7 @@ std::vector<Sample> read_samples(const std::filesystem::path& samples_file) {
 }
 
 bool has_names(std::string_view text, const std::vector<std::string_view>& names) {
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   const std::vector<std::string_view> there = split(text.substr(0, text.find_first_of("\r\n")), ',');
   return std::ranges::all_of(
       names, [&](std::string_view name) { return std::ranges::find(there, name) != there.end(); });

@@ -118,8 +118,9 @@ TEST(DeviceCode, CountsSpillsInTheInstructions) {
 
 TEST(DeviceCode, DoesNotCountInstructionsWhereTooManyCubinsHaveThem) {
   for (const DeviceKernel& kernel : recorded({.most_disassembled = 1})) {
-    // A kernel without local memory has none.
-    EXPECT_EQ(kernel.local.has_value(), source_name(kernel.symbol) != "spilling(float*)");
+    // A kernel without local memory has none, but where its functions may recurse.
+    const std::string name = source_name(kernel.symbol);
+    EXPECT_EQ(kernel.local.has_value(), name != "spilling(float*)" && name != "bounded(float*, int)");
     EXPECT_GT(kernel.usage.registers_per_thread, 0);
   }
   for (const DeviceKernel& kernel : recorded({.most_disassembled = 2})) EXPECT_TRUE(kernel.local);
@@ -134,10 +135,10 @@ TEST(DeviceCode, IsReadWithoutNvdisasmButForItsInstructions) {
   ::unsetenv("NO_NVDISASM");
   EXPECT_EQ(table.status, ExitStatus::done);
   EXPECT_EQ(table.err,
-            "local loads and stores of 2 kernels are not counted: cuobjdump finds no nvdisasm; it comes with "
+            "local loads and stores of 4 kernels are not counted: cuobjdump finds no nvdisasm; it comes with "
             "the CUDA "
             "toolkit (package cuda-nvdisasm-*), and `pip install nvidia-cuda-nvdisasm` has it too\n");
-  EXPECT_THAT(table.out, testing::AllOf(HasSubstr("48            ?"), HasSubstr("? not counted")));
+  EXPECT_THAT(table.out, testing::AllOf(HasSubstr("48            ?"), HasSubstr("?            not known: ")));
   const CsvTable csv = parse_csv(rows.out, "rows");
   EXPECT_EQ(csv.rows.size(), recorded().size());
   // A gate on rows without them says what it could not compare.
@@ -151,7 +152,7 @@ TEST(DeviceCode, IsReadWithoutNvdisasmButForItsInstructions) {
   EXPECT_THAT(gate.out, HasSubstr("spill_bytes 80 -> (empty)"));
   EXPECT_THAT(
       printed({"gate", without.c_str(), without.c_str()}),
-      HasSubstr("spill_bytes of 2 kernels are not compared: neither side counted local loads and stores"));
+      HasSubstr("spill_bytes of 4 kernels are not compared: neither side counted local loads and stores"));
   EXPECT_THAT(printed({"gate", with.c_str(), with.c_str()}),
               testing::Not(HasSubstr("not compared: neither")));
 }
@@ -301,12 +302,15 @@ TEST(DeviceCode, ThatIsNotLinkedHasItsOwnFramesAndLeavesOpenWhatCallsNeed) {
     EXPECT_EQ(kernel.local.value().bytes, spills ? 80 : 0) << name;
   }
   EXPECT_THAT(answer_binary(kernels, {}, AnswerFormat::table),
-              testing::AllOf(testing::ContainsRegex("bounded .* 18\\+ +0\\+ +0\\+ +0\\+ "),
+              testing::AllOf(testing::ContainsRegex("bounded .* 18\\+ +0\\+ +0\\+ +0\\+ +0/0\\+ +0\\+ "),
                              HasSubstr("\nN+           not linked: functions that it calls")));
   const std::string rows = answer_binary(kernels, {}, AnswerFormat::csv);
   const CsvTable table = parse_csv(rows, "rows");
-  for (std::size_t row = 0; row < kernels.size(); ++row)
+  for (std::size_t row = 0; row < kernels.size(); ++row) {
     EXPECT_EQ(table_cell(table, row, "note").starts_with("not linked: "), kernels[row].needs_linker);
+    for (const char* more : {"barriers", "spill_bytes", "local_load_instructions"})
+      EXPECT_EQ(table_cell(table, row, more).empty(), kernels[row].needs_linker) << more;
+  }
   const TemporaryFolder folder;
   const std::string file = folder.path() / "rows.csv";
   std::ofstream(file) << rows;
@@ -315,6 +319,102 @@ TEST(DeviceCode, ThatIsNotLinkedHasItsOwnFramesAndLeavesOpenWhatCallsNeed) {
   const auto bounded = std::ranges::find_if(kernels, &DeviceKernel::needs_linker);
   std::ofstream(file) << answer_binary({&*bounded, 1}, {}, AnswerFormat::csv);
   EXPECT_EQ(gated().status, ExitStatus::no_verdict);
+}
+
+/// What is read where a script changes what cuobjdump says: code of 9.0, by name.
+std::map<std::string, DeviceKernel> changed(const std::string& script) {
+  const ScriptedCuobjdump cuobjdump(
+      fmt::format("'{}' \"$@\" | {}\n", (kRecorded / "cuobjdump").string(), script));
+  std::ostringstream remarks;
+  std::map<std::string, DeviceKernel> kernels;
+  for (const DeviceKernel& kernel :
+       read_device_code(kRecorded / "resource_usage.txt", {.architecture = "sm_90"}, remarks))
+    kernels[source_name(kernel.symbol)] = kernel;
+  return kernels;
+}
+
+constexpr const char* kBounded = "bounded(float*, int)";
+constexpr const char* kSpilling = "spilling(float*)";
+
+/// The cubin's symbols 21 and 17, `bounded` and another, as caller and callee of its call graph.
+constexpr const char* kCalls =
+    "cat; [ $1 != -xelf ] || printf '\\025\\000\\000\\000\\021\\000\\000\\000' |"
+    " dd of=kernels.2.sm_90.cubin bs=1 seek=5312 conv=notrunc status=none";
+
+TEST(DeviceCode, OfLinkedKernelsThatCallFunctionsWithAStackTheLocalAccessesAreNotKnown) {
+  const std::map<std::string, DeviceKernel> with_stack =
+      changed(fmt::format("sed 's/REG:18 STACK:0/REG:18 STACK:264/' | {{ {}; }}", kCalls));
+  EXPECT_FALSE(with_stack.at(kBounded).local);
+  EXPECT_FALSE(with_stack.at(kBounded).needs_linker);
+  EXPECT_EQ(with_stack.at(kBounded).stack_bytes, 264);
+  EXPECT_EQ(with_stack.at(kSpilling).local.value().bytes, 80);
+  // Without a stack the functions have none.
+  const std::map<std::string, DeviceKernel> without = changed(fmt::format("{{ {}; }}", kCalls));
+  EXPECT_EQ(without.at(kBounded).local.value().bytes, 0);
+  const DeviceKernel& unknown = with_stack.at(kBounded);
+  EXPECT_THAT(answer_binary({&unknown, 1}, {}, AnswerFormat::table),
+              testing::ContainsRegex("bounded .* 264 +264 +\\? "));
+  const TemporaryFolder folder;
+  const std::string file = folder.path() / "rows.csv";
+  std::ofstream(file) << answer_binary({&unknown, 1}, {}, AnswerFormat::csv);
+  EXPECT_THAT(printed({"gate", file.c_str(), file.c_str()}),
+              testing::AllOf(HasSubstr("spill_bytes of 1 kernel is not compared"),
+                             HasSubstr("found: one more register or byte of shared memory; any loss")));
+}
+
+TEST(DeviceCode, OfRecursionTheStackIsNotKnownAndTheAccessesAre) {
+  // cuobjdump 13 shows a stack of 0 where a function within the kernel's code calls itself, as `sum_of_sines` does not.
+  const DeviceKernel recursive =
+      changed("sed '/Function : _Z7boundedPfi/a /*0000*/ STL.64 [R1], R2 ;'").at(kBounded);
+  EXPECT_EQ(recursive.local.value().bytes, 8);
+  EXPECT_FALSE(recursive.stack_bytes);
+  EXPECT_FALSE(recursive.usage.local_bytes_per_thread);
+  EXPECT_THAT(answer_binary({&recursive, 1}, {}, AnswerFormat::table),
+              testing::ContainsRegex("bounded .* \\? +\\? +0/1 "));
+  EXPECT_EQ(find(kBounded, "sm_90").stack_bytes, 0);
+  EXPECT_EQ(find(kBounded, "sm_90").usage.local_bytes_per_thread, 0);
+  const DeviceKernel unknown = changed("sed 's/STACK:48/STACK:UNKNOWN/'").at(kSpilling);
+  EXPECT_FALSE(unknown.stack_bytes);
+  EXPECT_EQ(unknown.local.value().bytes, 80);
+}
+
+TEST(DeviceCode, OfAStackThatGenericInstructionsUseTheLocalAccessesAreNotKnown) {
+  const DeviceKernel debugged = changed("sed 's/LDL/LD.E/; s/STL/ST.E/'").at(kSpilling);
+  EXPECT_EQ(debugged.stack_bytes, 48);
+  EXPECT_FALSE(debugged.local);
+}
+
+TEST(DeviceCode, OfAFamilyHasTheLetterThatCuobjdumpShowsBeforeItsResources) {
+  const ScriptedCuobjdump cuobjdump(
+      fmt::format("'{}' \"$@\" | sed 's/arch = sm_90/arch = sm_90f/'\n", (kRecorded / "cuobjdump").string()));
+  const auto read = [](const char* architecture) {
+    std::ostringstream remarks;
+    return read_device_code(kRecorded / "resource_usage.txt", {.architecture = architecture}, remarks);
+  };
+  EXPECT_EQ(read("sm_90f").front().architecture, "sm_90f");
+  EXPECT_EQ(read("9.0").front().architecture, "sm_90f");
+  EXPECT_THAT(message_of([&] { read("sm_90"); }), HasSubstr("there is code for sm_80, sm_90f"));
+}
+
+// CUDA C++ Programming Guide, "Binary Compatibility".
+TEST(DeviceCode, OfTegraRunsOnItsOwnComputeCapabilityAloneAndNoOtherRunsThere) {
+  EXPECT_THAT(
+      refusal_of({.runs_on = ComputeCapability{8, 7}}),
+      HasSubstr("no machine code runs on compute capability 8.7; there is code for sm_80, sm_90: build"));
+  const ScriptedCuobjdump cuobjdump(
+      fmt::format("'{}' \"$@\" | sed s/sm_80/sm_87/\n", (kRecorded / "cuobjdump").string()));
+  const auto read = [](ComputeCapability gpu) {
+    std::ostringstream remarks;
+    return read_device_code(kRecorded / "elf_files.txt", {.kernels = "plain", .runs_on = gpu}, remarks);
+  };
+  EXPECT_THAT(message_of([&] { read({8, 9}); }), HasSubstr("no machine code runs on compute capability 8.9"));
+}
+
+TEST(DeviceCode, ToBeOptimizedAtLinkTimeIsInTheLinkedProgram) {
+  const ScriptedCuobjdump cuobjdump("[ $1 != -res-usage ] || echo 'Fatbin nvvm code:'\n");
+  std::ostringstream remarks;
+  EXPECT_THAT(message_of([&] { read_device_code(kRecorded / "resource_usage.txt", {}, remarks); }),
+              HasSubstr("no kernels in machine code; it has NVVM IR, which is compiled at link time"));
 }
 
 TEST(DeviceCode, WithoutKernelsSaysSo) {
@@ -367,7 +467,7 @@ TEST(DeviceCode, OfSm90IsWithoutThatOfSm90a) {
 
 TEST(DeviceCode, IsReadAsInstructionsOnlyForKernelsThatUseLocalMemory) {
   setenv("NO_CODE", "1", 1);
-  EXPECT_EQ(recorded({.kernels = "plain|bounded|reversed|named_barriers"}).size(), 10u);
+  EXPECT_EQ(recorded({.kernels = "plain|reversed|named_barriers"}).size(), 8u);
   EXPECT_THAT(refusal_of({.kernels = "spilling"}), HasSubstr("asked for machine code"));
   unsetenv("NO_CODE");
 }
@@ -438,6 +538,31 @@ TEST(DeviceCode, HasTheClustersOfItsSource) {
   EXPECT_EQ(of(1, "theoretical_pct"), "12.5");
   EXPECT_EQ(of(4, "theoretical_pct"), "12.5");
   EXPECT_EQ(of(2, "cannot_launch"), "the source sets clusters of 4 blocks, which clusters of 2 contradict");
+}
+
+TEST(DeviceCode, HasTheLargestClusterOfItsLaunchBounds) {
+  std::string bytes = read_text(kRecorded / "kernels.2.sm_90.cubin");
+  bytes.replace(bytes.find(std::string("\x04\x05\x0c\x00\x00\x01", 6)), 6,
+                std::string("\x04\x3f\x0c\x00\x04\x00", 6));
+  EXPECT_EQ(parse_cubin(bytes, "cubin").kernels["_Z7boundedPfi"].max_cluster_blocks, 4);
+  DeviceKernel kernel = find("plain(float*)", "sm_90");
+  kernel.max_cluster_blocks = 4;
+  const auto of = [&](int asked, AnswerFormat format) {
+    return answer_binary({&kernel, 1}, {.block_threads = 128, .launch = {.cluster_blocks = asked}}, format);
+  };
+  EXPECT_THAT(of(4, AnswerFormat::table), testing::ContainsRegex("plain .* 0  +50\n"));
+  EXPECT_THAT(of(8, AnswerFormat::table), testing::ContainsRegex("plain .* 0  +-\n"));
+  EXPECT_THAT(of(8, AnswerFormat::csv), HasSubstr("the launch bounds do not allow clusters of 8 blocks"));
+}
+
+TEST(DeviceCode, RowsAreReadAgainAsABatch) {
+  const TemporaryFolder folder;
+  const std::string file = folder.path() / "rows.csv";
+  std::ofstream(file) << answer_binary(recorded(), {}, AnswerFormat::csv);
+  const CsvTable again = parse_csv(printed({"calc", "--batch", file.c_str()}), "again");
+  ASSERT_EQ(again.rows.size(), 12u);
+  EXPECT_EQ(table_cell(again, 0, "theoretical_pct"),
+            table_cell(answered(recorded(), {}), 0, "theoretical_pct"));
 }
 
 TEST(DeviceCode, LaunchBoundsThatAreGoneAreARegressionThoughTheBlockSizeIsAssumed) {
@@ -526,10 +651,15 @@ TEST(DeviceCode, OfCodeThatSpillsNoAnswerNamesFewerRegisters) {
     return answer_binary({&kernel, 1}, {.block_threads = 512}, AnswerFormat::table);
   };
   EXPECT_THAT(report(), HasSubstr("32 registers per thread instead of 40: 100 %"));
-  kernel.local = LocalAccesses{.loads = 21, .stores = 25, .bytes = 184};
-  EXPECT_THAT(report(),
-              testing::AllOf(HasSubstr("what to do\n  Fewer registers are left out: the code spills already"),
-                             testing::Not(HasSubstr("32 registers per thread"))));
+  for (const std::optional<LocalAccesses>& spills :
+       {std::optional(LocalAccesses{.loads = 21, .stores = 25, .bytes = 184}),
+        std::optional<LocalAccesses>()}) {
+    kernel.local = spills;
+    EXPECT_THAT(report(),
+                testing::AllOf(
+                    HasSubstr("what to do\n  Fewer registers are left out: the code spills already, or may"),
+                    testing::Not(HasSubstr("32 registers per thread"))));
+  }
 }
 
 TEST(DeviceCode, OfOneKernelAndABlockSizeSaysAllThatCalcDoes) {
@@ -636,6 +766,66 @@ TEST(DeviceCode, OfAFreshBuildIsWhatTheAssemblerReports) {
           << kernel.symbol;
     }
   }
+}
+
+/// Their code for 9.0, by name; none where there is no cuobjdump.
+std::map<std::string, DeviceKernel> built(const std::string& options,
+                                          std::initializer_list<const char*> sources) {
+  const TemporaryFolder folder;
+  std::string command =
+      fmt::format("'{}' -arch=sm_90 {} -o '{}/built'", OCCBENCH_NVCC, options, folder.path().string());
+  for (const char* source : sources) {
+    const std::string file = fmt::format("{}/{}.cu", folder.path().string(), command.size());
+    std::ofstream(file) << source;
+    command += " " + file;
+  }
+  EXPECT_EQ(std::system((command + " 2>/dev/null").c_str()), 0);
+  std::map<std::string, DeviceKernel> kernels;
+  try {
+    std::ostringstream remarks;
+    for (const DeviceKernel& kernel : read_device_code(folder.path() / "built", {}, remarks))
+      kernels[kernel.symbol] = kernel;
+  } catch (const InputError&) {
+  }
+  return kernels;
+}
+
+TEST(DeviceCode, OfAFreshBuildHasNoLocalAccessesOnlyWhereThatIsKnown) {
+  constexpr const char* kKernels = R"(
+    __device__ __noinline__ int factorial(int n) { return n < 2 ? 1 : n * factorial(n - 1) + 1; }
+    extern "C" __global__ void recursive(int* x) { x[threadIdx.x] = factorial(x[0]); }
+    extern "C" __global__ void indexed(int* x) {
+      int a[32];
+      for (int i = 0; i < 32; ++i) a[i] = x[i];
+      for (int i = 0; i < x[32]; ++i) a[i * 7 & 31] += x[i];
+      x[threadIdx.x] = a[x[33] & 31];
+    })";
+  std::map<std::string, DeviceKernel> kernels = built("-cubin", {kKernels});
+  if (kernels.empty()) GTEST_SKIP() << "no cuobjdump";
+  EXPECT_GT(kernels["recursive"].local.value().bytes, 0);
+  EXPECT_FALSE(kernels["recursive"].stack_bytes);
+  EXPECT_GT(kernels["indexed"].local.value().bytes, 0);
+  EXPECT_EQ(kernels["indexed"].stack_bytes, 128);
+  kernels = built("-cubin -G", {kKernels});
+  EXPECT_FALSE(kernels["recursive"].local || kernels["recursive"].stack_bytes);
+  EXPECT_FALSE(kernels["indexed"].local);
+  kernels = built("-rdc=true", {R"(
+    extern __device__ int indexed(int* x);
+    extern __device__ int plain(int x);
+    extern "C" __global__ void with_stack(int* x) { x[threadIdx.x] = indexed(x); }
+    extern "C" __global__ void without(int* x) { x[threadIdx.x] = plain(x[0]); }
+    int main() {})",
+                                R"(
+    __device__ int indexed(int* x) {
+      int a[32];
+      for (int i = 0; i < 32; ++i) a[i] = x[i];
+      for (int i = 0; i < x[32]; ++i) a[i * 7 & 31] += x[i];
+      return a[x[33] & 31];
+    }
+    __device__ int plain(int x) { return x + 1; })"});
+  EXPECT_GE(kernels["with_stack"].stack_bytes, 128);
+  EXPECT_FALSE(kernels["with_stack"].local);
+  EXPECT_EQ(kernels["without"].local.value().bytes, 0);
 }
 #endif
 

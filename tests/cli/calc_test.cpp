@@ -122,6 +122,8 @@ TEST(Calc, OfAShapeIsThatOfItsTotal) {
   EXPECT_THAT(refused("2x2x128"), HasSubstr("--block-size 2x2x128: z = 128, and CUDA allows 1 to 64"));
   EXPECT_THAT(refused("16x"), HasSubstr("a dimension is a whole number; a shape is 256, 16x16 or 8x8x4"));
   EXPECT_THAT(refused("16x16x16x16"), HasSubstr("at most 3 dimensions"));
+  EXPECT_THAT(refusal("calc --cc 9.0 --block-size 256 --grid 65535x65535"),
+              HasSubstr("--grid 65535x65535: CUDA allows it, but occbench counts up to 2147483647 in all"));
 }
 
 TEST(Calc, WavesThatAreNotWholeAreNotShownAsWhole) {
@@ -222,6 +224,8 @@ TEST(Calc, RegistersThatAreNotGivenDoNotLimitAndTheAnswerSaysSo) {
   EXPECT_TRUE(answer["registers_per_thread"].is_null());
   EXPECT_TRUE(answer["idle_registers"].is_null());
   EXPECT_EQ(answer["limiter"], "warps");
+  EXPECT_EQ(printed("calc --cc 8.0 --block-size 768 --registers 0"),
+            printed("calc --cc 8.0 --block-size 768"));
   const Outcome given = run_command("calc --cc 8.0 --block-size 768 --registers 32 --format json");
   EXPECT_TRUE(json::parse(given.out)["assumed"].is_null());
 }
@@ -239,6 +243,22 @@ TEST(Calc, WithoutRegistersSaysWithHowManyAGridIsStillResidentAtOnce) {
   // Of the 928 blocks that GPCs hold in clusters of 16.
   EXPECT_THAT(said("--cluster 16"), HasSubstr("A grid of 928" + holds + "32 registers per thread."));
   EXPECT_THAT(said("--registers 32"), Not(HasSubstr("as a cooperative launch needs")));
+}
+
+// With 20 registers 2,048 threads of an SM are of 1,024 a block, or of 512, 256 and fewer.
+TEST(Calc, WithinLaunchBoundsNamesNoBlockSizeBeyondThem) {
+  const std::string launch = "calc --cc 9.0 --registers 20 --block-size ";
+  EXPECT_THAT(printed(launch + "96"), HasSubstr("128 threads per block instead of 96: 100 %"));
+  EXPECT_THAT(printed(launch + "96 --launch-bounds 96"),
+              AllOf(HasSubstr("with 64 threads"), Not(HasSubstr("128 thr"))));
+  EXPECT_THAT(refusal(launch + "128 --launch-bounds 96"),
+              HasSubstr("--block-size 128: the launch bounds allow 1 to 96 threads per block"));
+  EXPECT_THAT(refusal(launch + "128 --launch-bounds 256:256"),
+              HasSubstr("allow 256 to 256 threads per block"));
+  EXPECT_THAT(refusal(launch + "128 --launch-bounds 256:96"),
+              HasSubstr("is not a whole number from 256 to 1024"));
+  EXPECT_THAT(run_command("calc --cc 9.0 --registers 20 --curves --launch-bounds 96").err,
+              HasSubstr("drawn with the best, 64 threads"));
 }
 
 TEST(Calc, SaysWhereAKernelMustOptInToSharedMemory) {
@@ -522,6 +542,13 @@ TEST(CalcBatch, TakesItsOwnAnswersAndCountersAgain) {
                          "a,9.0,256,32,5\n",
                          "csv"));
   EXPECT_EQ(printed(calc_batch(once, "csv")), once);
+  const std::string curves = printed("calc --curves --cc 9.0 --registers 40 --format csv");
+  EXPECT_EQ(calc_batch(curves, "csv").status, ExitStatus::done);
+}
+
+TEST(CalcBatch, MayBeginWithAByteOrderMark) {
+  const std::string rows = "compute_capability,block_threads,registers_per_thread\n9.0,256,32\n";
+  EXPECT_EQ(printed(calc_batch("\xEF\xBB\xBF" + rows, "csv")), printed(calc_batch(rows, "csv")));
 }
 
 TEST(CalcBatch, TakesSizesInKilobytesAndWritesThemInFull) {
@@ -586,7 +613,8 @@ TEST(CalcBatch, GivesTheSameRowsWithTheAnswersAdded) {
             registers_of_b),
         "csv"));
   };
-  EXPECT_THAT(answers(""), HasSubstr("registers assumed not to limit"));
+  for (const char* not_given : {"", "0"})
+    EXPECT_THAT(answers(not_given), HasSubstr("registers assumed not to limit"));
   const std::string whole = answers("0");
   EXPECT_THAT(
       whole,

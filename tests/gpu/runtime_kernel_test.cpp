@@ -136,6 +136,28 @@ TEST_F(RuntimeKernels, ThatDoNotCompileShowTheCompilersMessage) {
   EXPECT_EQ(kept(), 0);
 }
 
+TEST_F(RuntimeKernels, ThatDoNotCompileHaveTheFirstErrorInTheFirstLine) {
+  const auto first_line = [&](const char* text) -> std::string {
+    try {
+      compile({"k.cu", text}, {.function = "k", .compute_capability = {9, 0}});
+    } catch (const DoesNotCompile& refused) {
+      const std::string message = refused.what();
+      return message.substr(0, message.find('\n'));
+    }
+    return "it compiled";
+  };
+  // A line of a warning may have the word, too.
+  EXPECT_EQ(first_line("__global__ void k(float* p) {\n  float error;\n  x = 1; p[0] = y;\n}"),
+            "k.cu does not compile for k: k.cu(3): error: identifier \"x\" is undefined");
+  // The assembler's error stands behind the end of the log's first part.
+  EXPECT_THAT(
+      first_line("__global__ void a(int* x) { __shared__ int s[8]; s[x[0]] = 1; x[1] = s[x[2]]; }\n"
+                 "__global__ void k(int* x) { __shared__ int s[12296]; s[x[0]] = 1; x[1] = s[x[2]]; }"),
+      testing::EndsWith(
+          "for k: ptxas error   : Entry function '_Z1kPi' uses too much shared data (0xc020 bytes, "
+          "0xc000 max)"));
+}
+
 /// As a cache has it that keeps machine code alone.
 TEST_F(RuntimeKernels, WhoseRegistersTheLogLacksCostTheirOwnRow) {
   EXPECT_THROW(RuntimeKernel({.cubin = "code", .symbol = "sum", .log = ""}, build_of(40)), DoesNotCompile);

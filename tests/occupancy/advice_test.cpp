@@ -613,6 +613,7 @@ TEST(Gpus, AreFoundHoweverTheirNameIsTyped) {
   EXPECT_EQ(gpu_of("l4").name, "l4");
   EXPECT_THAT(why_not("rtx3080"), HasSubstr("'rtx3080' may be rtx-3080-10gb (68 SMs, 760 GB/s), rtx-3080-"));
   EXPECT_EQ(gpu_of("jetson agx orin 64gb").name, "jetson-agx-orin-64gb");
+  EXPECT_EQ(gpu_of("Tesla V100S-PCIE-32GB").name, "v100s-pcie-32gb");
 }
 
 std::string keys_of(std::string_view name) {
@@ -632,6 +633,9 @@ TEST(Gpus, ThatShareWordsOfTheirNamesAreAllNamed) {
         << name;
   EXPECT_EQ(keys_of("jetson orin"),
             "jetson-orin-nano-8gb jetson-orin-nx-16gb jetson-agx-orin-32gb jetson-agx-orin-64gb");
+  EXPECT_THAT(why_not("NVIDIA GeForce RTX 3080"),
+              HasSubstr("may be rtx-3080-10gb (68 SMs, 760 GB/s), rtx-3080-12gb (70 SMs, 912 GB/s), "));
+  EXPECT_THAT(keys_of("v100s"), HasSubstr("v100s-pcie-32gb"));
   EXPECT_EQ(keys_of("1080"), "gtx-1080") << "and not the Ti, whose name goes on";
   for (const char* word : {"ada", "8gb", "pcie", "blackwell"})
     EXPECT_THAT(why_not(word), HasSubstr("no GPU of the table is called")) << word;

@@ -343,6 +343,9 @@ TEST(ComputeCapability, IsReadInEveryFormThatTheToolkitPrints) {
   }
   EXPECT_EQ(parse_compute_capability("sm_121"), (ComputeCapability{12, 1}));
   EXPECT_EQ(parse_compute_capability("12.1"), (ComputeCapability{12, 1}));
+  EXPECT_EQ(parse_compute_capability("sm_12"), (ComputeCapability{1, 2}));
+  EXPECT_THAT(message_of([] { parse_compute_capability("12"); }),
+              testing::StartsWith("'12' may be 12.0 or 1.2: write"));
   EXPECT_EQ(to_string(ComputeCapability{12, 1}), "12.1");
 }
 

@@ -356,7 +356,15 @@ class UsageOfKernels(unittest.TestCase):
                 self.assertEqual((used["compute_capability"], used["static_smem"]), (capability, 1024))
             barriers = occbench.usage(file, "named_barriers", arch="sm_90")
             self.assertEqual((barriers["barriers"], barriers["cluster"]), (6, 1))
+            self.assertNotIn("launch_bounds", barriers)
             self.assertEqual(occbench.calc(**barriers, block_size=64).limiter, "barriers")
+            bounded = occbench.usage(file, "bounded", arch="sm_90")
+            self.assertEqual(bounded["launch_bounds"], "1:256")
+            self.assertEqual(occbench.calc(**bounded, block_size=256).theoretical_pct, 100)
+            for beyond in (512, [256, 512]):
+                with self.assertRaisesRegex(ValueError, "512: the launch bounds allow 1 to 256 threads per block"):
+                    occbench.calc(**bounded, block_size=beyond)
+            self.assertEqual(occbench.calc(**bounded, block_size=[128, 256]).warps_per_sm.tolist(), [64, 64])
             with self.assertRaisesRegex(ValueError, r"\(sm_80\), [^,]* \(sm_90\); choose one by name and arch"):
                 occbench.usage(file, "reversed<256>")
             with self.assertRaisesRegex(ValueError, r"has 12 such kernels: .*, \.\.\.; choose"):
