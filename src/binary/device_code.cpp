@@ -143,7 +143,9 @@ void tell_unanswered_ptx(std::span<const std::string> ptx_names, std::span<const
 /// What PTX of a file the driver compiles for a GPU, if any, and how to build for it.
 std::string ptx_or_build_for(ComputeCapability gpu, std::span<const std::string> ptx_names) {
   const auto architectures = virtual_architectures(ptx_names, [&](const std::string& architecture) {
-    return !architecture.ends_with('a') && capability_of(architecture) <= gpu;
+    const ComputeCapability of = capability_of(architecture);
+    return !architecture.ends_with('a') && of <= gpu &&
+           (of.major == gpu.major || !architecture.ends_with('f'));
   });
   const std::string build = fmt::format("build with nvcc -arch=sm_{}{}", gpu.major, gpu.minor);
   if (architectures.empty()) return ": " + build;
@@ -243,7 +245,11 @@ void add_local_accesses(const Cuobjdump& cuobjdump, const fs::path& file, std::s
   for (Placed& placed : kernels) {
     if (!may_use_local(placed.kernel)) continue;
     const auto found = listing.functions().find(placed.kernel.symbol);
-    set_local(placed, found == listing.functions().end() ? LocalAccesses() : found->second);
+    if (found == listing.functions().end()) {
+      placed.kernel.local.reset();
+    } else {
+      set_local(placed, found->second);
+    }
   }
 }
 

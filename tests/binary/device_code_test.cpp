@@ -275,6 +275,19 @@ TEST(DeviceCode, OfPtxWithoutMachineCodeIsSaidNotToBeAnsweredFor) {
   EXPECT_EQ(remarks_on({.runs_on = ComputeCapability{9, 0}}), "");
 }
 
+TEST(DeviceCode, ThatTheDriverWouldCompileFromPtxOfAFamilyIsNamedWithinTheFamilyAlone) {
+  const ScriptedCuobjdump cuobjdump(
+      fmt::format("'{}' \"$@\" | sed '/PTX file/s/sm_90/sm_100f/'\n", (kRecorded / "cuobjdump").string()));
+  const auto why_not = [](ComputeCapability gpu) {
+    return message_of([&] {
+      std::ostringstream remarks;
+      read_device_code(kRecorded / "resource_usage.txt", {.runs_on = gpu}, remarks);
+    });
+  };
+  EXPECT_THAT(why_not({10, 3}), HasSubstr("PTX for compute_100f, which the driver compiles there"));
+  EXPECT_THAT(why_not({12, 0}), testing::Not(HasSubstr("PTX")));
+}
+
 /// As of nvcc -rdc=true: the cubin says that it is not linked and that its symbol 21, `bounded`, calls a function, and cuobjdump
 /// knows no stack.
 std::vector<DeviceKernel> unlinked() {
@@ -373,6 +386,8 @@ TEST(DeviceCode, OfRecursionTheStackIsNotKnownAndTheAccessesAre) {
               testing::ContainsRegex("bounded .* \\? +\\? +0/1 "));
   EXPECT_EQ(find(kBounded, "sm_90").stack_bytes, 0);
   EXPECT_EQ(find(kBounded, "sm_90").usage.local_bytes_per_thread, 0);
+  const DeviceKernel unseen = changed("sed 's/Function : _Z7boundedPfi/Function : other/'").at(kBounded);
+  EXPECT_FALSE(unseen.stack_bytes || unseen.local);
   const DeviceKernel unknown = changed("sed 's/STACK:48/STACK:UNKNOWN/'").at(kSpilling);
   EXPECT_FALSE(unknown.stack_bytes);
   EXPECT_EQ(unknown.local.value().bytes, 80);
