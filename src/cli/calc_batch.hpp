@@ -19,7 +19,7 @@ namespace occbench {
 /// its limiter. Every row is answered for each GPU of `gpu`, a list, whose columns the file must then lack; for several, their
 /// names are added to the rows' names.
 /// A row that cannot be answered says why in the column `note`.
-/// @param remarks  gets a line where recorded rows that have no launch are left out, and tell_refused(), whose `status` it is
+/// @param remarks  gets a line where recorded rows that have no launch are left out, and tell_unanswered(), whose `status` it is
 /// @throws InputError with file, line and column; for a column that calc does not know, with the nearest
 /// name.
 std::string answer_batch(const std::string& file, const GpuOption& gpu, AnswerFormat format,

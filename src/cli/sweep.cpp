@@ -271,12 +271,14 @@ std::string occupancy_of(const CaseRecord& fastest, std::span<const CaseRecord* 
       timed, {}, [&](const CaseRecord* each) { return std::pair(theory(each), -time_of(*each)); });
   std::string text =
       fmt::format("occupancy    theoretical {}", percent_text(fastest.theory->theoretical_pct));
-  if (const auto achieved = fastest.readings.counters.achieved_pct)
-    text += fmt::format(", achieved {}", percent_text(*achieved));
-  if (theory(&highest) <= fastest.theory->theoretical_pct) return text + ": the highest of the sweep\n";
-  return text + fmt::format("; the highest of the sweep is {}: {}, {:.2f} times as long\n",
+  text += theory(&highest) <= fastest.theory->theoretical_pct
+              ? ", the highest of the sweep"
+              : fmt::format(" (the highest of the sweep is {}: {}, {:.2f} times as long)",
                             percent_text(theory(&highest)), highest.identity.name,
                             time_of(highest) / time_of(fastest));
+  if (const auto achieved = fastest.readings.counters.achieved_pct)
+    text += fmt::format("; achieved {}", percent_text(*achieved));
+  return text + "\n";
 }
 
 }  // namespace

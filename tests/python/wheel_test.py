@@ -127,7 +127,9 @@ class FreshEnvironment(unittest.TestCase):
         done = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
         self.assertEqual(done.stdout, self.occbench("--version"))
         itself = os.environ | {"OCCBENCH_PROGRAM": str(command)}
-        named = subprocess.run([command, "--version"], env=itself, capture_output=True, text=True, check=True, timeout=60)
+        named = subprocess.run(
+            [command, "--version"], env=itself, capture_output=True, text=True, check=True, timeout=60
+        )
         self.assertEqual(named.stdout, done.stdout, "a command that names itself must not start itself without end")
         commit = os.environ.get("OCCBENCH_COMMIT", "[0-9a-f]{12}(-dirty)?")
         self.assertRegex(done.stdout, rf"^occbench \d+\.\d+\.\d+ \(commit {commit}\)$")
