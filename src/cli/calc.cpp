@@ -214,9 +214,12 @@ std::string answer_side_by_side(std::span<const Question> questions, AnswerForma
                      std::to_string(questions[place].limits.max_warps_per_sm), cell("blocks_per_sm"),
                      cell("waves"), refused.empty() ? cell("limiter") : "cannot launch: " + refused});
   }
-  const std::string assumed =
-      questions.front().registers_given() ? "" : fmt::format("\n{}\n", kRegistersAssumed);
-  return text_table(lines, "<<>>>>>><") + assumed;
+  std::set<std::string> assumed;
+  for (const Json& row : rows) {
+    if (!row["assumed"].is_null()) assumed.insert(row["assumed"].get<std::string>());
+  }
+  return text_table(lines, "<<>>>>>><") +
+         (assumed.empty() ? "" : fmt::format("\n{}\n", fmt::join(assumed, "; ")));
 }
 
 std::string list_of_gpus(AnswerFormat format) {

@@ -64,6 +64,18 @@ Question question_of(const Row& row) {
   return question;
 }
 
+/// To the launch bounds that calc --from wrote.
+void keep_to_bounds(Limits& limits, const CsvTable& table, const std::vector<std::string>& cells) {
+  for (std::size_t cell = 0; cell < cells.size(); ++cell) {
+    const std::string& name = table.names[cell];
+    const bool is_required = name == "required_block_threads";
+    if ((!is_required && name != "max_block_threads") || cells[cell].empty()) continue;
+    const int threads = parse_number<int>(cells[cell], name, 1, limits.max_threads_per_block);
+    limits.max_threads_per_block = threads;
+    if (is_required) limits.min_threads_per_block = threads;
+  }
+}
+
 Json answers_of_any() {
   return answer_json({all_limits().back(), {{.block_threads = 32}, {}}, std::nullopt, {}});
 }
@@ -76,7 +88,8 @@ Json answered(const CsvTable& table, const std::vector<std::string>& cells, Answ
   try {
     const Row row = row_of(table, cells);
     if (format == AnswerFormat::json) typed = row_to_json(row);
-    const Question question = question_of(row);
+    Question question = question_of(row);
+    keep_to_bounds(question.limits, table, cells);
     answers = answer_json(question);
     note = why_no_waves(question);
     add_note(note, idle_lanes(question.configuration.launch));
@@ -138,7 +151,10 @@ std::string as_table(std::span<const Json> rows) {
   if (!named) {
     for (std::vector<std::string>& line : lines) line.erase(line.begin());
   }
-  const bool assumed = std::ranges::any_of(rows, [](const Json& row) { return !row["assumed"].is_null(); });
+  std::set<std::string> assumed;
+  for (const Json& row : rows) {
+    if (!row["assumed"].is_null()) assumed.insert(row["assumed"].get<std::string>());
+  }
   const std::string align = fmt::format("{}<>>>>>>><{}", named ? "<" : "", have_waves ? ">" : "");
   std::string idle;
   for (const Json& row : rows) {
@@ -148,7 +164,7 @@ std::string as_table(std::span<const Json> rows) {
       idle = fmt::format("\nOccupancy counts warps: with {} threads {}.\n", threads, lanes);
   }
   return text_table(lines, align) + why_not_launched(rows) + idle +
-         (assumed ? fmt::format("\n{} where none are given\n", kRegistersAssumed) : "");
+         (assumed.empty() ? "" : fmt::format("\nIn some rows: {}\n", fmt::join(assumed, "; ")));
 }
 
 /// Where something is noted of a row, all have the column `note`.
@@ -287,10 +303,12 @@ std::vector<Json> rows_of(std::span<const DeviceKernel> kernels, const BinaryQue
     const DeviceKernel& kernel = kernels[i];
     const int threads = asked.block_threads.value_or(default_block_threads(kernel));
     rows.push_back(row_of(kernel, question_at(kernel, asked, threads), names[i]));
-    if (!asked.block_threads && kernel.required_block_threads == 0)
-      rows.back()["assumed"] =
-          fmt::format("{} threads per block{} assumed: calc --from takes --block-size", threads,
-                      kernel.max_block_threads > 0 ? ", its launch bounds," : "");
+    if (!asked.block_threads && kernel.required_block_threads == 0) {
+      Json& assumed = rows.back()["assumed"];
+      assumed = fmt::format("{} threads per block{} assumed: calc --from takes --block-size{}", threads,
+                            kernel.max_block_threads > 0 ? ", its launch bounds," : "",
+                            assumed.is_null() ? "" : "; " + assumed.get<std::string>());
+    }
   }
   return rows;
 }

@@ -380,8 +380,8 @@ void require_clock(std::string_view option, const std::optional<double>& mhz, co
       gpu != nullptr ? gpu->clock_mhz : std::ranges::max_element(all_gpus(), {}, &Gpu::clock_mhz)->clock_mhz;
   const double most = std::round(kMostOverTables * highest);
   if (mhz && (*mhz < kLeastClockMhz || *mhz > most))
-    throw InputError("{} = {}: clocks of {} are {} to {} MHz; give it in MHz", option, *mhz,
-                     gpu != nullptr ? "this GPU" : "GPUs", kLeastClockMhz, most);
+    throw InputError("{} = {}: clocks of {} are {} to {} MHz; give MHz, or Hz under the name that ncu has",
+                     option, *mhz, gpu != nullptr ? "this GPU" : "GPUs", kLeastClockMhz, most);
 }
 
 void require_in_range(const NumbersOption& numbers, const Limits& limits) {
@@ -440,8 +440,9 @@ LaunchFacts facts_of_numbers(const CaseRecord& record, std::optional<double> giv
   CounterValues& counters = facts.readings.counters;
   if (const Gpu* const gpu = find_gpu(record.provenance.gpu); gpu != nullptr && record.times.time_us) {
     facts.most_dram_bytes = 1000 * gpu->bandwidth_gb_s * *record.times.time_us;
-    if (counters.dram_bytes && !counters.dram_busy_pct)
-      counters.dram_busy_pct = std::min(100.0, 100 * *counters.dram_bytes / *facts.most_dram_bytes);
+    // More than the time has room for is of a longer launch, as one whose caches a profiler emptied.
+    if (counters.dram_bytes && !counters.dram_busy_pct && *counters.dram_bytes <= *facts.most_dram_bytes)
+      counters.dram_busy_pct = 100 * *counters.dram_bytes / *facts.most_dram_bytes;
   }
   if (facts.most_cycles_active && counters.sm_cycles_active_avg && counters.achieved_pct &&
       !facts.readings.achieved_elapsed_pct) {
@@ -563,7 +564,7 @@ void declare_numbers_option(CLI::App& parser, NumbersOption& numbers) {
   declare_launch_options(parser, numbers, kNumbersGroup);
   add("--achieved", numbers.readings.counters.achieved_pct, "achieved occupancy that was read, %", 0, 100);
   add("--time-us", numbers.time_us,
-      "time of the launch, microseconds: what a remedy can save of it, and how long blocks are",
+      "time of the counted launch, microseconds: what a remedy can save of it, and how long blocks are",
       kLeastMeasured, kMostMeasured);
   add("--clock-mhz", numbers.clock_mhz,
       "clock of the SMs in that time (default: sm_clock_mhz of --counter, or the highest of --gpu; ncu holds "

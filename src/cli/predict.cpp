@@ -48,12 +48,14 @@ void note_generic(std::string& note, const Launch& launch, const std::optional<W
                   const ChosenProfile& chosen) {
   add_note(note, kUnverified);
   if (work && work->rates().bytes > 0)
-    add_note(note,
-             fmt::format("device memory is taken to move {:.3g} B a cycle for each SM{}",
-                         chosen.profile.model.parameters.bytes_per_cycle / chosen.profile.sm_count(),
-                         chosen.has_bandwidth_of_others
-                             ? ", the middle of GPUs of this compute capability: --gpu takes a card's own"
-                             : ""));
+    add_note(
+        note,
+        fmt::format(
+            "device memory is taken to move {:.3g} B a cycle for each SM{}",
+            chosen.profile.model.parameters.bytes_per_cycle / chosen.profile.sm_count(),
+            chosen.has_bandwidth_of_others
+                ? ", the middle of GPUs of the nearest compute capability: another card may have more or less"
+                : ""));
   if (launch.cluster_blocks > 1)
     add_note(
         note,

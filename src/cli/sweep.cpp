@@ -17,6 +17,7 @@
 #include "occupancy/warps.hpp"
 #include "orchestrate/run.hpp"
 #include "orchestrate/waiting.hpp"
+#include "predict/device_profile.hpp"
 #include "predict/parallel.hpp"
 #include "record/race.hpp"
 #include "record/replay.hpp"
@@ -72,8 +73,10 @@ std::optional<double> prediction_microseconds(const CaseRecord& record, const Ch
 }
 
 /// As far as the work goes, in the order of the cases.
-void predict_listed(std::vector<CaseRecord>& cases, Console& console) {
-  const ChosenProfile profile = profile_of(cases.front());
+void predict_listed(std::vector<CaseRecord>& cases, const std::optional<DeviceProfile>& given,
+                    Console& console) {
+  const ChosenProfile profile =
+      given ? chosen(*given, identity_of(cases.front().provenance)) : profile_of(cases.front());
   std::vector<CaseRecord*> affordable;
   std::size_t without = 0;
   double left = kMostOfList;
@@ -171,7 +174,9 @@ ExitStatus sweep(SweepRequest request, const CLI::App& parser, Console& console)
   std::vector<Bench> benches = planned_benches(request.run);
   if (request.run.list) {
     for (const std::string& note : benches.front().notes) fmt::print(console.err, "{}\n", note);
-    predict_listed(benches.front().cases, console);
+    std::optional<DeviceProfile> given;
+    if (parser.count("--profile") > 0) given = find_profile(parser.get_option("--profile")->results().back());
+    predict_listed(benches.front().cases, given, console);
     print_list(benches.front(), console);
     return ExitStatus::done;
   }

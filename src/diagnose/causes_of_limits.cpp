@@ -214,10 +214,10 @@ std::string too_much_traffic(const Situation& situation) {
   const CounterValues& counters = situation.counters();
   if (const std::optional<double>& most = situation.facts.most_dram_bytes; counters.dram_bytes && most) {
     const double busy = 100 * *counters.dram_bytes / *most;
-    if (busy > kApart * 100)
+    const double time_us = situation.facts.times.time_us.value();
+    if (busy * time_us / (time_us + kBesideCountedUs) > kApart * 100)
       return fmt::format("device memory moves {:.3g} GB at most in the time, and {:.3g} GB were counted",
                          *most / 1e9, *counters.dram_bytes / 1e9);
-    const double time_us = situation.facts.times.time_us.value();
     const double read = counters.dram_busy_pct.value_or(busy);
     if (read > kApart * busy + kIdlePoints ||
         kApart * read + kIdlePoints < busy * time_us / (time_us + kBesideCountedUs))

@@ -140,8 +140,8 @@ constexpr auto kGpus = std::to_array<Gpu>({
     {"rtx-3060-12gb", "NVIDIA GeForce RTX 3060", {8, 6}, 28, 1777, 360.0, 192, 2304},                            // D T
     {"rtx-3060-ti", "NVIDIA GeForce RTX 3060 Ti", {8, 6}, 38, 1665, 448.0, 256, 3072},                           // D T
     {"rtx-3070", "NVIDIA GeForce RTX 3070", {8, 6}, 46, 1725, 448.0, 256, 4096},                                 // D T
-    {"rtx-3080-10gb", "", {8, 6}, 68, 1710, 760.0, 320, 5120},                                                   // D T W
-    {"rtx-3080-12gb", "", {8, 6}, 70, 1710, 912.0, 384, 6144},                                                   // T
+    {"rtx-3080-10gb", "NVIDIA GeForce RTX 3080", {8, 6}, 68, 1710, 760.0, 320, 5120},                            // D T W
+    {"rtx-3080-12gb", "NVIDIA GeForce RTX 3080", {8, 6}, 70, 1710, 912.0, 384, 6144},                            // T
     {"rtx-3080-ti", "NVIDIA GeForce RTX 3080 Ti", {8, 6}, 80, 1665, 912.0, 384, 6144},                           // D T W
     {"rtx-3090", "NVIDIA GeForce RTX 3090", {8, 6}, 82, 1695, 936.0, 384, 6144},                                 // D T W
     {"rtx-3090-ti", "NVIDIA GeForce RTX 3090 Ti", {8, 6}, 84, 1860, 1008.0, 384, 6144},                          // T W
@@ -289,8 +289,13 @@ const Gpu* find_gpu(std::string_view name) {
 }
 
 std::vector<const Gpu*> gpus_of(std::string_view name) {
-  if (const Gpu* const gpu = find_gpu(name)) return {gpu};
   const std::string wanted = folded(name);
+  std::vector<const Gpu*> of_driver;  // which may call two cards the same
+  for (const Gpu& gpu : kGpus) {
+    if (!gpu.driver_name.empty() && folded(gpu.driver_name) == wanted) of_driver.push_back(&gpu);
+  }
+  if (of_driver.size() > 1) return of_driver;
+  if (const Gpu* const gpu = find_gpu(name)) return {gpu};
   const std::string typed = without_dashes(wanted);
   const bool has_number = std::ranges::any_of(typed, is_digit);
   std::vector<const Gpu*> gpus;

@@ -44,7 +44,7 @@ const Gpu& gpu_of(std::string_view name);
 /// What to say where a name may mean GPUs that differ: their keys and SMs, and to name one.
 std::string which_of(std::string_view name, std::span<const Gpu* const> gpus);
 
-/// The only GPU that the driver calls so, or nullptr. Upper and lower case are alike; a leading "NVIDIA",
+/// The first GPU that the driver calls so, or nullptr. Upper and lower case are alike; a leading "NVIDIA",
 /// "GeForce" or "Tesla" may be missing, since drivers of different years write different ones.
 const Gpu* find_gpu_by_driver_name(std::string_view driver_name);
 

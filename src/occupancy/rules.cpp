@@ -111,11 +111,13 @@ std::vector<AppliedRule> applied_rules(const Limits& limits, const Configuration
     rules.push_back({resource, std::move(sentence), of.of(resource), occupancy.limiters.contains(resource)});
   };
   add(Limiter::warps, rule_of_warps(limits, launch.block_threads, occupancy));
-  add(Limiter::blocks, fmt::format("an SM holds at most {}{}", blocks_text(of.blocks),
-                                   launch.cluster_blocks == 1 ? ""
-                                   : limits.compute_capability == kClusterSlotsOf
-                                       ? " of clusters, as found on compute capability 9.0"
-                                       : " of clusters, as found on compute capability 9.0 alone"));
+  add(Limiter::blocks,
+      fmt::format(
+          "an SM holds at most {}{}", blocks_text(of.blocks),
+          launch.cluster_blocks == 1
+              ? ""
+              : fmt::format(" of clusters, as found on compute capability {}{}", to_string(kClusterSlotsOf),
+                            limits.compute_capability == kClusterSlotsOf ? "" : " alone")));
   add(Limiter::registers,
       rule_of_registers(limits, launch.block_threads, usage.registers_per_thread, occupancy));
   add(Limiter::shared_memory, rule_of_shared_memory(limits, configuration, occupancy));

@@ -566,8 +566,32 @@ TEST(CalcBatch, RefusesMoreThan48KilobytesOfStaticSharedMemory) {
   EXPECT_THAT(outcome.err, AllOf(HasSubstr("line 2"), HasSubstr("static_shared_bytes = 50000 is more than")));
 }
 
+TEST(CalcBatch, KeepsToTheLaunchBoundsThatTheAnswerOfABinaryHas) {
+  const auto answer = [](const std::string& row) {
+    const TemporaryFile file(
+        "compute_capability,block_threads,registers_per_thread,max_block_threads,required_block_threads\n" +
+        row + "\n");
+    return nlohmann::json::parse(run_command({"calc", "--batch", file.name(), "--format", "json"}).out).at(0);
+  };
+  EXPECT_EQ(answer("9.0,96,32,96,").at("best_block_threads"), 96);
+  EXPECT_TRUE(answer("9.0,96,32,96,").at("cannot_launch").is_null());
+  EXPECT_THAT(answer("9.0,128,32,96,").at("cannot_launch").get<std::string>(), HasSubstr("96"));
+  EXPECT_THAT(answer("9.0,64,32,,128").at("cannot_launch").get<std::string>(), HasSubstr("128"));
+  EXPECT_EQ(answer("9.0,128,32,,").at("best_block_threads"), 1024);
+}
+
+TEST(CalcBatch, SaysWhatIsAssumedOfTheSlotsOfClusters) {
+  const TemporaryFile file(
+      "compute_capability,block_threads,registers_per_thread,cluster_blocks\n10.0,128,32,2\n");
+  EXPECT_THAT(printed({"calc", "--batch", file.name(), "--format", "table"}),
+              AllOf(HasSubstr("compute capability 9.0 alone"), Not(HasSubstr("registers assumed"))));
+  EXPECT_THAT(printed({"calc", "--gpu", "h100-sxm5-80gb,b200", "--block-size", "128", "--registers", "32",
+                       "--cluster", "2"}),
+              HasSubstr("compute capability 9.0 alone"));
+}
+
 TEST(CalcBatch, SaysInATableThatRegistersAreAssumedAndWhatCannotLaunch) {
-  const std::string assumed = "registers assumed not to limit where none are given";
+  const std::string assumed = "registers assumed not to limit";
   const TemporaryFile without("compute_capability,block_threads\n9.0,64\n9.0,512\n");
   EXPECT_THAT(printed({"calc", "--batch", without.name(), "--format", "table"}),
               AllOf(HasSubstr(assumed), Not(HasSubstr("lanes"))));

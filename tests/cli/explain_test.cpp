@@ -570,7 +570,7 @@ TEST(ExplainNumbers, AClockIsThatOfTheTimeHoweverItIsGiven) {
     for (const char* option : {"--clock-mhz ", "--counter sm_clock_mhz="})
       EXPECT_THAT(refusal(launch + option + value),
                   AllOf(HasSubstr(fmt::format(" = {}: ", std::stod(value))),
-                        HasSubstr("clocks of this GPU are 100 to 2772 MHz; give it in MHz")));
+                        HasSubstr("clocks of this GPU are 100 to 2772 MHz; give MHz")));
   EXPECT_THAT(
       refusal("explain --cc 9.0 --sm-count 132 --block-size 256 --registers 32 --grid 1056 --time-us 9 "
               "--clock-mhz 2.2"),

@@ -78,7 +78,7 @@ class DescribedPrograms : public ::testing::Test {
   }
 
   /// What `sweep spin --list` prints where the program has these cases.
-  Outcome list(std::span<const CaseRecord> cases) {
+  Outcome list(std::span<const CaseRecord> cases, const std::string& profile = "") {
     const std::string rows = (folder_ / "rows.csv").string();
     std::ofstream file(rows);
     file << csv_header();
@@ -86,7 +86,9 @@ class DescribedPrograms : public ::testing::Test {
     std::ofstream(folder_ / "sweep", std::ios::app)
         << "for word; do case $word in --occ_list=*) cp " << rows << " ${word#*=};; esac; done\n";
     file.close();
-    return run_command({"sweep", "spin", "--list", "--gpu", "h200", "--benches", folder_.string()});
+    std::vector<std::string> words{"sweep", "spin", "--list", "--gpu", "h200", "--benches", folder_.string()};
+    if (!profile.empty()) words.insert(words.end(), {"--profile", profile});
+    return run_command(words);
   }
 
   TemporaryFolder temporary_;
@@ -156,10 +158,10 @@ TEST_F(DescribedPrograms, ListEachCaseWithThePredictionOfTheCommandPredict) {
                                                   {1'000, "warp/uniform:20000:0.5:1.5:seed=4"},
                                                   {1'200, "equal:80000:issue=20000"}};
   const auto expect_same = [&](const std::string& gpu, ComputeCapability capability, int sm_count,
-                               const std::string& asked_for) {
+                               const std::string& asked_for, const std::string& profile = "") {
     std::vector<CaseRecord> cases;
     for (const auto& [grid, work] : launches) cases.push_back(planned(gpu, capability, sm_count, grid, work));
-    const Outcome listed = list(cases);
+    const Outcome listed = list(cases, profile);
     ASSERT_EQ(listed.status, ExitStatus::done) << listed.err;
     for (const auto& [grid, work] : launches) {
       const auto predicted = nlohmann::json::parse(printed(run_command(
@@ -173,6 +175,7 @@ TEST_F(DescribedPrograms, ListEachCaseWithThePredictionOfTheCommandPredict) {
   };
   expect_same("NVIDIA H200", {9, 0}, 132, "--gpu h200");
   expect_same("", {8, 0}, 108, "--cc 8.0 --sm-count 108");
+  expect_same("NVIDIA H200", {9, 0}, 132, "--gpu h200 --profile h100", "h100");
 }
 
 /// Grids whose prediction is taken to need 4.5 s each: more than a list simulates. A small one still has room.
