@@ -64,13 +64,18 @@ Question question_of(const Row& row) {
   return question;
 }
 
-/// To the launch bounds that calc --from wrote.
-void keep_to_bounds(Limits& limits, const CsvTable& table, const std::vector<std::string>& cells) {
+/// To the launch bounds that calc --from wrote. @throws InputError for a block beyond them
+void keep_to_bounds(Question& question, const CsvTable& table, const std::vector<std::string>& cells) {
+  Limits& limits = question.limits;
+  const int asked = question.configuration.launch.block_threads;
   for (std::size_t cell = 0; cell < cells.size(); ++cell) {
     const std::string& name = table.names[cell];
     const bool is_required = name == "required_block_threads";
     if ((!is_required && name != "max_block_threads") || cells[cell].empty()) continue;
     const int threads = parse_number<int>(cells[cell], name, 1, limits.max_threads_per_block);
+    if (asked > threads || (is_required && asked != threads))
+      throw InputError("block_threads = {}: the kernel's launch bounds allow {}{} threads per block", asked,
+                       is_required ? "" : "1 to ", threads);
     limits.max_threads_per_block = threads;
     if (is_required) limits.min_threads_per_block = threads;
   }
@@ -89,7 +94,7 @@ Json answered(const CsvTable& table, const std::vector<std::string>& cells, Answ
     const Row row = row_of(table, cells);
     if (format == AnswerFormat::json) typed = row_to_json(row);
     Question question = question_of(row);
-    keep_to_bounds(question.limits, table, cells);
+    keep_to_bounds(question, table, cells);
     answers = answer_json(question);
     note = why_no_waves(question);
     add_note(note, idle_lanes(question.configuration.launch));

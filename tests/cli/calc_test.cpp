@@ -571,13 +571,17 @@ TEST(CalcBatch, KeepsToTheLaunchBoundsThatTheAnswerOfABinaryHas) {
     const TemporaryFile file(
         "compute_capability,block_threads,registers_per_thread,max_block_threads,required_block_threads\n" +
         row + "\n");
-    return nlohmann::json::parse(run_command({"calc", "--batch", file.name(), "--format", "json"}).out).at(0);
+    return run_command({"calc", "--batch", file.name(), "--format", "json"});
   };
-  EXPECT_EQ(answer("9.0,96,32,96,").at("best_block_threads"), 96);
-  EXPECT_TRUE(answer("9.0,96,32,96,").at("cannot_launch").is_null());
-  EXPECT_THAT(answer("9.0,128,32,96,").at("cannot_launch").get<std::string>(), HasSubstr("96"));
-  EXPECT_THAT(answer("9.0,64,32,,128").at("cannot_launch").get<std::string>(), HasSubstr("128"));
-  EXPECT_EQ(answer("9.0,128,32,,").at("best_block_threads"), 1024);
+  const auto best = [&](const std::string& row) {
+    return nlohmann::json::parse(printed(answer(row))).at(0).at("best_block_threads");
+  };
+  EXPECT_EQ(best("9.0,96,32,96,"), 64);
+  EXPECT_EQ(best("9.0,128,32,,128"), 128);
+  EXPECT_EQ(best("9.0,128,32,,"), 1024);
+  EXPECT_THAT(answer("9.0,128,32,96,").err,
+              HasSubstr("block_threads = 128: the kernel's launch bounds allow 1 to 96 threads per block"));
+  EXPECT_THAT(answer("9.0,64,32,,128").err, HasSubstr("allow 128 threads per block"));
 }
 
 TEST(CalcBatch, SaysWhatIsAssumedOfTheSlotsOfClusters) {

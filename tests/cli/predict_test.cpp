@@ -140,7 +140,8 @@ TEST(Predict, SpreadsAFewBlocksOverTheSms) {
 TEST(Predict, SaysWhatBandwidthItTakesOfAGpuThatNobodyMeasured) {
   const std::string launch = " --block-size 256 --registers 32 --grid 1044 --work equal:20000";
   const std::string bytes = launch + ":bytes=4096";
-  const std::string by_others = "the middle of GPUs of this compute capability: --gpu takes a card's own";
+  const std::string by_others =
+      "the middle of GPUs of the nearest compute capability: another card may have more or less";
   // 0.93 of 300 GB/s over 2,040 MHz and 58 SMs.
   EXPECT_THAT(printed("predict --gpu l4" + bytes),
               AllOf(HasSubstr("device memory is taken to move 2.36 B a cycle for each SM\n"),
