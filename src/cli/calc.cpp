@@ -214,10 +214,7 @@ std::string answer_side_by_side(std::span<const Question> questions, AnswerForma
                      std::to_string(questions[place].limits.max_warps_per_sm), cell("blocks_per_sm"),
                      cell("waves"), refused.empty() ? cell("limiter") : "cannot launch: " + refused});
   }
-  std::set<std::string> assumed;
-  for (const Json& row : rows) {
-    if (!row["assumed"].is_null()) assumed.insert(row["assumed"].get<std::string>());
-  }
+  const std::set<std::string> assumed = assumed_of(rows);
   return text_table(lines, "<<>>>>>><") +
          (assumed.empty() ? "" : fmt::format("\n{}\n", fmt::join(assumed, "; ")));
 }

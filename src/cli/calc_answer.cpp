@@ -402,6 +402,14 @@ Json answer_json(const Question& question) {
   return answer;
 }
 
+std::set<std::string> assumed_of(std::span<const Json> rows) {
+  std::set<std::string> assumed;
+  for (const Json& row : rows) {
+    if (!row["assumed"].is_null()) assumed.insert(row["assumed"].get<std::string>());
+  }
+  return assumed;
+}
+
 Json answered_json(const Question& question) {
   Json row = question_json(question);
   row.update(answer_json(question));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -85,6 +86,9 @@ std::string why_no_waves(const Question& question);
 
 /// "31 of 64 lanes of a block have no thread"; empty where few have none.
 std::string idle_lanes(const Launch& launch);
+
+/// What answers say that they assume, each once.
+std::set<std::string> assumed_of(std::span<const Json> rows);
 
 /// question_json() with answer_json().
 Json answered_json(const Question& question);

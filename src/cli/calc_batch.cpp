@@ -156,10 +156,7 @@ std::string as_table(std::span<const Json> rows) {
   if (!named) {
     for (std::vector<std::string>& line : lines) line.erase(line.begin());
   }
-  std::set<std::string> assumed;
-  for (const Json& row : rows) {
-    if (!row["assumed"].is_null()) assumed.insert(row["assumed"].get<std::string>());
-  }
+  const std::set<std::string> assumed = assumed_of(rows);
   const std::string align = fmt::format("{}<>>>>>>><{}", named ? "<" : "", have_waves ? ">" : "");
   std::string idle;
   for (const Json& row : rows) {

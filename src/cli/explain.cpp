@@ -26,7 +26,6 @@
 #include "orchestrate/progress.hpp"
 #include "orchestrate/waiting.hpp"
 #include "predict/device_profile.hpp"
-#include "predict/inferred_work.hpp"
 #include "predict/parallel.hpp"
 #include "programs/program.hpp"
 #include "record/case_filter.hpp"
@@ -422,66 +421,6 @@ CaseRecord record_of(const NumbersOption& numbers, const Limits& limits) {
         *read.achieved_pct * *read.sm_cycles_active_avg / *read.sm_cycles_active_max;
   record.times.time_us = numbers.time_us;
   return record;
-}
-
-/// Blocks that are neither short nor long, as those of the recorded suite, where neither time nor cycles say how long: the longer equal
-/// ones are, the more of the last wave goes to the GPCs whose clocks are faster.
-constexpr double kCyclesOfBlock = 200'000;
-
-/// Below this share of the time at the highest clock SMs are called idle though the clock may have been lower: a choice.
-constexpr double kIdleAtAnyClock = 0.5;
-
-/// At the GPU's highest clock, where none is given, blocks are no longer than they can have been.
-LaunchFacts facts_of_numbers(const CaseRecord& record, std::optional<double> given_mhz) {
-  LaunchFacts facts = facts_of(record);
-  const std::optional<double> clock_mhz = given_mhz ? given_mhz : highest_clock_mhz(record.provenance.gpu);
-  facts.clock_is_given = given_mhz.has_value();
-  if (clock_mhz && record.times.time_us) facts.most_cycles_active = *record.times.time_us * *clock_mhz;
-  CounterValues& counters = facts.readings.counters;
-  if (const Gpu* const gpu = find_gpu(record.provenance.gpu); gpu != nullptr && record.times.time_us) {
-    facts.most_dram_bytes = 1000 * gpu->bandwidth_gb_s * *record.times.time_us;
-    // More than the time has room for is of a longer launch, as one whose caches a profiler emptied.
-    if (counters.dram_bytes && !counters.dram_busy_pct && *counters.dram_bytes <= *facts.most_dram_bytes)
-      counters.dram_busy_pct = 100 * *counters.dram_bytes / *facts.most_dram_bytes;
-  }
-  if (facts.most_cycles_active && counters.sm_cycles_active_avg && counters.achieved_pct &&
-      !facts.readings.achieved_elapsed_pct) {
-    const double share = std::min(1.0, *counters.sm_cycles_active_avg / *facts.most_cycles_active);
-    // A part of the time that may be no SM's says of none that it was idle.
-    const bool may_be_launching =
-        *facts.most_cycles_active - kCyclesBesideLaunch <= *counters.sm_cycles_active_avg;
-    facts.elapsed_by_time = given_mhz || share < kIdleAtAnyClock;
-    if (facts.elapsed_by_time)
-      facts.readings.achieved_elapsed_pct = (may_be_launching ? 1 : share) * *counters.achieved_pct;
-  }
-  const double waves = record.theory->waves.value_or(0);
-  const bool has_tail = waves > 1 && waves != std::floor(waves);
-  const std::optional<double> cycles = counters.sm_cycles_active_avg;
-  if ((!has_tail && !cycles) || record.theory->theoretical_pct == 0) return facts;
-  const LaunchOnDevice on = launch_on_device(record);
-  const ChosenProfile profile = profile_of(record);
-  std::optional<Prediction> inferred;
-  try {
-    if (const auto work = infer_work({on.launch, on.usage, on.limits, profile},
-                                     {.elapsed_cycles = cycles ? std::nullopt : facts.most_cycles_active,
-                                      .cycles_active_mean = cycles}))
-      inferred = predict(on, work->work, profile, std::nullopt);
-  } catch (const InputError&) {
-    // Fewer cycles than the blocks take without work: a diagnosis says so.
-  }
-  if (cycles && inferred) facts.overhead_of_equal_blocks = inferred->losses.overhead;
-  if (!has_tail) return facts;
-  // Resident blocks tell how uneven blocks are: how long equal ones would be says nothing then.
-  const Prediction equal = inferred && !counters.resident_blocks
-                               ? *inferred
-                               : predict(on, Work::equal(kCyclesOfBlock), profile, std::nullopt);
-  const double tail = equal.losses.tail;
-  facts.tail_of_equal_blocks =
-      EqualTail{.points = tail,
-                .least = std::max(0.0, tail - (equal.interval.high - equal.predicted_pct)),
-                .most = tail + equal.predicted_pct - equal.interval.low,
-                .is_generic = profile.quality == ProfileQuality::generic};
-  return facts;
 }
 
 void print_text(const CaseRecord& record, const Situation& situation, const std::vector<Finding>& findings,

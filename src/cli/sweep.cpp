@@ -14,13 +14,9 @@
 #include "cli/command.hpp"
 #include "cli/device_list.hpp"
 #include "occupancy/text.hpp"
-#include "occupancy/warps.hpp"
 #include "orchestrate/run.hpp"
-#include "orchestrate/waiting.hpp"
 #include "predict/device_profile.hpp"
-#include "predict/parallel.hpp"
 #include "record/race.hpp"
-#include "record/replay.hpp"
 #include "record/stop_signals.hpp"
 
 namespace occbench {
@@ -51,60 +47,6 @@ std::string announcement(const Bench& bench) {
                                  told_time(seconds));
   if (skipped > 0) text += fmt::format("; {} of them will be skipped", skipped);
   return text;
-}
-
-/// What a list simulates, by the estimate of simulation_microseconds(), so that it is the same on every machine.
-constexpr double kMostOfList = 50e6;
-
-/// A prediction takes so many times what the simulations for its figure take, for others are of its interval and losses: half of 160
-/// launches of seven kinds of work, with a generic and a built-in profile, took 2.1 to 4.7 times as long.
-constexpr double kOfPrediction = 3;
-
-/// Nothing where nothing can be predicted.
-std::optional<double> prediction_microseconds(const CaseRecord& record, const ChosenProfile& profile) {
-  const auto& capability = record.provenance.compute_capability;
-  const Limits* const limits = capability ? find_limits(*capability) : nullptr;
-  if (!limits || !record.identity.work || !record.launch || !record.compiled || record.times.status)
-    return {};
-  const Tasks tasks(*record.identity.work, record.launch->grid_blocks,
-                    warps_of_block(record.launch->block_threads));
-  const std::int64_t runs = runs_of(tasks, chance_of(profile, *limits, tasks));
-  return kOfPrediction * static_cast<double>(runs) * simulation_microseconds(*limits, tasks);
-}
-
-/// As far as the work goes, in the order of the cases.
-void predict_listed(std::vector<CaseRecord>& cases, const std::optional<DeviceProfile>& given,
-                    Console& console) {
-  const ChosenProfile profile =
-      given ? chosen(*given, identity_of(cases.front().provenance)) : profile_of(cases.front());
-  std::vector<CaseRecord*> affordable;
-  std::size_t without = 0;
-  double left = kMostOfList;
-  for (CaseRecord& each : cases) {
-    const std::optional<double> needed = prediction_microseconds(each, profile);
-    if (!needed) continue;
-    if (*needed > left) {
-      ++without;
-      continue;
-    }
-    left -= *needed;
-    affordable.push_back(&each);
-  }
-  if (without > 0)
-    fmt::print(
-        console.err,
-        "{} of {} cases are listed without a prediction: a list simulates no more than {:.0f} s of one "
-        "core, by estimate\n",
-        without, cases.size(), kMostOfList / 1e6);
-  Waiting waiting("predicting cases:", affordable.size());
-  for_each_parallel(affordable.size(), [&](std::size_t i) {
-    if (stop_asked()) throw CannotList(ExitStatus::no_verdict, "interrupted");
-    try {
-      repredict(*affordable[i], profile.profile);
-    } catch (const InputError&) {  // it stays without
-    }
-    waiting.step();
-  });
 }
 
 void print_list(const Bench& bench, Console& console) {
@@ -176,7 +118,7 @@ ExitStatus sweep(SweepRequest request, const CLI::App& parser, Console& console)
     for (const std::string& note : benches.front().notes) fmt::print(console.err, "{}\n", note);
     std::optional<DeviceProfile> given;
     if (parser.count("--profile") > 0) given = find_profile(parser.get_option("--profile")->results().back());
-    predict_listed(benches.front().cases, given, console);
+    predict_listed(benches.front().cases, given, console.err);
     print_list(benches.front(), console);
     return ExitStatus::done;
   }

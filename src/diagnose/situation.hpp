@@ -81,6 +81,10 @@ LaunchFacts facts_of(const CaseRecord& record);
 /// Of a record whose device is here. @param limits  the device's own, which the table may lack
 LaunchFacts facts_of(const CaseRecord& record, const Limits* limits);
 
+/// Of a launch that is known by numbers that somebody read, with a time and without a prediction. At the GPU's highest clock, where
+/// none is given, blocks are no longer than they can have been.
+LaunchFacts facts_of_numbers(const CaseRecord& record, std::optional<double> given_mhz);
+
 /// Other builds of a record's kernel among `records`. Builds are known to be of one kernel by equal experiment, kernel, work,
 /// launch and useful work per launch, and by registers and spilled bytes that differ. Parameters are equal, or only label the
 /// variants: with others each takes as long. Launches that differ in shared memory or carveout are of one build. A variant of

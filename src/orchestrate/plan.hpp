@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <iosfwd>
 #include <optional>
 #include <set>
 #include <span>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "occupancy/statuses.hpp"
+#include "predict/device_profile.hpp"
 #include "record/case_record.hpp"
 
 // What a run will measure, before anything is measured.
@@ -61,6 +63,11 @@ std::vector<std::filesystem::path> bench_programs(const std::filesystem::path& a
 /// @throws InputError if there are no programs, nothing matches or one refuses what is asked for, CannotList
 /// if one cannot answer
 std::vector<Bench> planned_benches(const RunOptions& options);
+
+/// Predicts planned cases, as far as the work goes, in their order, and tells `err` how many are left without. @param given  the
+/// profile that the user names, else the best that is known of the cases' GPU. @throws CannotList if it is interrupted
+void predict_listed(std::vector<CaseRecord>& cases, const std::optional<DeviceProfile>& given,
+                    std::ostream& err);
 
 /// About how long a case takes, s: the mean beside its launches, and the work of one wave after another. The
 /// same on every machine, for GPUs of one model.

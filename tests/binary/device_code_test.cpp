@@ -537,12 +537,16 @@ TEST(DeviceCode, CannotLaunchBeyondItsLaunchBounds) {
   EXPECT_EQ(table_cell(answered({kernel}, {.block_threads = 64}), 0, "theoretical_pct"), "0");
 }
 
-TEST(DeviceCode, HasTheClustersOfItsSource) {
-  // The launch bounds of `bounded`, (256, 1, 1), as __cluster_dims__(4).
+/// The kernel `bounded`, whose launch bounds, (256, 1, 1), are another attribute, of (4, 1, 1).
+CubinKernel bounded_with(char attribute) {
   std::string bytes = read_text(kRecorded / "kernels.2.sm_90.cubin");
   bytes.replace(bytes.find(std::string("\x04\x05\x0c\x00\x00\x01", 6)), 6,
-                std::string("\x04\x3d\x0c\x00\x04\x00", 6));
-  EXPECT_EQ(parse_cubin(bytes, "cubin").kernels["_Z7boundedPfi"].cluster_blocks, 4);
+                std::string({'\x04', attribute, '\x0c', '\x00', '\x04', '\x00'}));
+  return parse_cubin(bytes, "cubin").kernels["_Z7boundedPfi"];
+}
+
+TEST(DeviceCode, HasTheClustersOfItsSource) {
+  EXPECT_EQ(bounded_with('\x3d').cluster_blocks, 4);
   DeviceKernel kernel = find("plain(float*)", "sm_90");
   kernel.cluster_blocks = 4;
   const auto of = [&](int asked, const char* column) {
@@ -556,10 +560,7 @@ TEST(DeviceCode, HasTheClustersOfItsSource) {
 }
 
 TEST(DeviceCode, HasTheLargestClusterOfItsLaunchBounds) {
-  std::string bytes = read_text(kRecorded / "kernels.2.sm_90.cubin");
-  bytes.replace(bytes.find(std::string("\x04\x05\x0c\x00\x00\x01", 6)), 6,
-                std::string("\x04\x3f\x0c\x00\x04\x00", 6));
-  EXPECT_EQ(parse_cubin(bytes, "cubin").kernels["_Z7boundedPfi"].max_cluster_blocks, 4);
+  EXPECT_EQ(bounded_with('\x3f').max_cluster_blocks, 4);
   DeviceKernel kernel = find("plain(float*)", "sm_90");
   kernel.max_cluster_blocks = 4;
   const auto of = [&](int asked, AnswerFormat format) {
