@@ -39,7 +39,7 @@ namespace {
 constexpr const char* kUnverified =
     "unverified: no such GPU was calibrated, and none but GH100s was ever compared with its counters; on "
     "GH100s "
-    "held out, ranges of all parameters (docs/any-gpu.md) had 96 % of 434 launches, but 73 % of 26 of uneven "
+    "held out, ranges of all parameters (docs/any-gpu.md) had 95 % of 434 launches, but 69 % of 26 of uneven "
     "blocks "
     "and 60 % of 10 in clusters";
 

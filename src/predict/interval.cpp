@@ -35,8 +35,6 @@ constexpr std::array<KindText, kWorkKinds> kKinds{{
      "where the last blocks fall is chance: use more blocks"},
     {WorkKind::uneven_warps, "uneven_warps", "uneven warps within a block",
      "where the last warps fall is chance: use more blocks"},
-    {WorkKind::warps_of_two_lengths, "warps_of_two_lengths", "warps of two lengths in several waves",
-     "a few cycles decide which warps have left their room when a block ends: give warps one length"},
     {WorkKind::clusters, "clusters", "clusters", "the placement of clusters is simulated roughly"},
     {WorkKind::issue_or_pipe_bound, "issue_or_pipe_bound", "issue-bound or pipe-bound",
      "contention for issue slots is simulated roughly"},
@@ -187,10 +185,7 @@ WorkKind kind_of(const Launch& launch, const Usage& usage, const Occupancy& occu
   if (rates.always_issues(typical_parameters().always_issuing_share))
     return tasks.lockstep_cycles() ? WorkKind::always_issuing_known : WorkKind::always_issuing;
   if (tasks.contends()) return WorkKind::issue_or_pipe_bound;
-  if (tasks.differ_within_blocks()) {
-    return tasks.warps_of_two_lengths() && launch.grid_blocks > wave ? WorkKind::warps_of_two_lengths
-                                                                     : WorkKind::uneven_warps;
-  }
+  if (tasks.differ_within_blocks()) return WorkKind::uneven_warps;
   // What differs by less than overheads do is as equal.
   if (tasks.spread_cycles() > kOverheadErrorCycles) return WorkKind::uneven_blocks;
   const bool even = launch.grid_blocks <= wave ||

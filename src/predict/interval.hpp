@@ -25,7 +25,6 @@ enum class WorkKind {
   partial_last_wave_short,  ///< likewise, of blocks shorter than kShortBlockCycles
   uneven_blocks,            ///< warps of a block take equally long
   uneven_warps,             ///< within a block
-  warps_of_two_lengths,     ///< drawn for each warp, beyond one wave
   clusters,                 ///< blocks in clusters
   issue_or_pipe_bound,      ///< warps contend for issue slots or a pipe
   always_issuing,           ///< and each of them can issue in every cycle

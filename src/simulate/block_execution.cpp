@@ -135,14 +135,16 @@ double IndependentBlocks::run(const RunningBlock& running) {
   const int warps = execution_.rules.warps_per_block;
   const double begin = running.launched.start;
   const double due = running.work_begin + execution_.tasks.block_cycles(running.block) * sm.traits().slowness;
-  const double late = lateness(running, due);
-  // The mean of n even draws of which the latest is known.
-  const double early = late * (warps - 1) / (2 * warps);
-  double end = due + late;
+  const double latest = latest_lateness(running, due);
+  double end = 0;
   if (by_warp_) {
-    end = run_warps(running, begin, late, early);
+    end = run_warps(running, latest);
   } else {
-    execution_.residency.add_warps(sm, begin, end - early, warps);
+    const double late = latest * chance_of_latest_warp(running);
+    end = due + late;
+    // The mean of n even draws of which the latest is known.
+    const double early = late * (warps - 1) / (2 * warps);
+    execution_.residency.add_warps(execution_.sm(running.sm), begin, end - early, warps);
   }
   if (!last_ends_.empty()) {
     const int blocks = execution_.rules.blocks_per_sm;
@@ -153,12 +155,16 @@ double IndependentBlocks::run(const RunningBlock& running) {
 }
 
 /// Warps that wait for their time to come look at the clock once in as long as all warps of the SM take for
-/// it. A block is late by the latest of its warps.
-double IndependentBlocks::lateness(const RunningBlock& running, double due) const {
+/// it: each is late by up to that.
+double IndependentBlocks::latest_lateness(const RunningBlock& running, double due) const {
   const double poll = execution_.tasks.poll_cycles_per_warp();
   if (poll == 0) return 0;
-  const double chance = latest_warp_[execution_.draws.poll(running.block, latest_warp_.size())];
-  return poll * polling_blocks(running, due) * execution_.rules.warps_per_block * chance;
+  return poll * polling_blocks(running, due) * execution_.rules.warps_per_block;
+}
+
+/// A block of equal warps is late by the latest of them.
+double IndependentBlocks::chance_of_latest_warp(const RunningBlock& running) const {
+  return latest_warp_[execution_.draws.poll(running.block, latest_warp_.size())];
 }
 
 /// Those of an SM at a time: where several end in short order, none has taken their places yet.
@@ -175,18 +181,22 @@ int IndependentBlocks::polling_blocks(const RunningBlock& running, double now) c
   return std::max(1, most - gone);
 }
 
-double IndependentBlocks::run_warps(const RunningBlock& running, double begin, double late, double early) {
+double IndependentBlocks::run_warps(const RunningBlock& running, double latest) {
   const Tasks& tasks = execution_.tasks;
+  const int warps = execution_.rules.warps_per_block;
+  const double begin = running.launched.start;
   execution_.slots.take(running.sm, begin, slots_of_warps_);
   const double slowness = execution_.sm(running.sm).traits().slowness;
   const double block_cycles = tasks.block_cycles(running.block);
   const bool differ = tasks.differ_within_blocks();
   double last = begin;
-  for (int warp = 0; warp < execution_.rules.warps_per_block; ++warp) {
+  for (int warp = 0; warp < warps; ++warp) {
     const double cycles = differ ? tasks.warp_cycles(running.block, warp) : block_cycles;
-    const double end = running.work_begin + late + cycles * slowness;
+    const double late =
+        latest == 0 ? 0 : latest * execution_.draws.unit(Draws::Stream::poll, running.block * warps + warp);
+    const double end = running.work_begin + cycles * slowness + late;
     execution_.slots.free_at(running.sm, slots_of_warps_[static_cast<std::size_t>(warp)], end);
-    execution_.residency.add_warps(execution_.sm(running.sm), begin, end - early, 1);
+    execution_.residency.add_warps(execution_.sm(running.sm), begin, end, 1);
     last = std::max(last, end);
   }
   return last;

@@ -152,9 +152,10 @@ class IndependentBlocks {
   double run(const RunningBlock& running);
 
  private:
-  double lateness(const RunningBlock& running, double due) const;
+  double latest_lateness(const RunningBlock& running, double due) const;
+  double chance_of_latest_warp(const RunningBlock& running) const;
   int polling_blocks(const RunningBlock& running, double now) const;
-  double run_warps(const RunningBlock& running, double begin, double late, double early);
+  double run_warps(const RunningBlock& running, double latest);
 
   Execution execution_;
   bool by_warp_;

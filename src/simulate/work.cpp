@@ -345,7 +345,6 @@ Tasks::Tasks(const Work& work, std::int64_t grid_blocks, int warps_per_block)
     : source_(work),
       source_units_(work.unit_count(grid_blocks, warps_per_block)),
       per_warp_(work.per_warp),
-      two_lengths_(work.distribution.form == WorkForm::bimodal),
       grid_blocks_(grid_blocks),
       warps_per_block_(warps_per_block),
       rates_(work.rates()),

@@ -179,10 +179,6 @@ class Tasks {
   bool differ_within_blocks() const {
     return per_warp_ && !everywhere_ && !within_blocks_;
   }
-  /// It is drawn for each warp which of two lengths it has.
-  bool warps_of_two_lengths() const {
-    return two_lengths_ && differ_within_blocks();
-  }
   /// All warps take equally long.
   bool all_equal() const {
     return everywhere_.has_value();
@@ -246,7 +242,6 @@ class Tasks {
   std::variant<Work, std::shared_ptr<const Durations>> source_;
   std::int64_t source_units_ = 0;
   bool per_warp_ = false;
-  bool two_lengths_ = false;
   std::int64_t grid_blocks_ = 0;
   int warps_per_block_ = 1;
   double stretch_ = 1;

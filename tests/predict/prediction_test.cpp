@@ -281,9 +281,6 @@ TEST(WorkKind, IsThatOfLaunchAndWork) {
   EXPECT_EQ(kind(1000 * 1056 + 1, "equal:20000"), WorkKind::even_waves) << "the last of so many waves";
   EXPECT_EQ(kind(1057, "uniform:20000:0.5:1.5"), WorkKind::uneven_blocks);
   EXPECT_EQ(kind(1057, "warp/uniform:20000:0.5:1.5"), WorkKind::uneven_warps);
-  EXPECT_EQ(kind(1057, "warp/bimodal:20000:0.1:8"), WorkKind::warps_of_two_lengths);
-  EXPECT_EQ(kind(1056, "warp/bimodal:20000:0.1:8"), WorkKind::uneven_warps)
-      << "no block takes another's place";
   EXPECT_EQ(kind(1057, "bimodal:20000:0.1:8"), WorkKind::uneven_blocks);
   EXPECT_EQ(kind(1056, "equal:20000", WorkOrigin::given, 0, 2), WorkKind::clusters);
   EXPECT_EQ(kind(1056, "equal:20000:issue=5000"), WorkKind::issue_or_pipe_bound);

@@ -23,13 +23,6 @@ bool is_missed(const CoverageSet& set, WorkKind kind) {
          kind == WorkKind::issue_or_pipe_bound;
 }
 
-/// Warps of two lengths are named as a gap in docs/prediction.md, and why in docs/notes/block-scheduler.md.
-double promised_pct(const CoverageSet& set, WorkKind kind) {
-  const bool is_gap = set.profile == "built-in" && set.launches_of == "random launches" &&
-                      kind == WorkKind::warps_of_two_lengths;
-  return is_gap ? 75 : kPromisedPct;
-}
-
 TEST(IntervalMargins, AreThoseOfTheRecordedLaunches) {
   const Fit fit = fit_margins(deciding());
   const auto near = [](const Margin& table, const Margin& fitted) {
@@ -64,8 +57,7 @@ TEST(Intervals, HoldCountersOfLaunchesThatDecidedNothing) {
     for (const auto& [kind, coverage] : set.kinds) {
       if (coverage.launches < kEnoughLaunches) continue;
       ++kinds;
-      EXPECT_GE(coverage.inside_pct(), promised_pct(set, kind))
-          << to_string(kind) << ", " << coverage.launches;
+      EXPECT_GE(coverage.inside_pct(), kPromisedPct) << to_string(kind) << ", " << coverage.launches;
       if (coverage.elapsed_launches < kEnoughLaunches) continue;
       EXPECT_GE(coverage.elapsed_inside_pct(), is_missed(set, kind) ? 83 : kPromisedPct)
           << to_string(kind) << ", over elapsed cycles";

@@ -274,6 +274,21 @@ TEST(Simulate, RoomThatExitedWarpsLeftIsNoticedWhenABlockEndsOnEitherSmOfTheTpc)
   EXPECT_DOUBLE_EQ(simulation.cycles_active_max, 1000);
 }
 
+TEST(Simulate, EachWarpThatWaitsForAClockLeavesItsRoomWhenItSeesItsTime) {
+  // Blocks of 16 equal warps, four at a time. When all warps of the first one have gone, most of the others' have
+  // too: there is room for two blocks. If all warps of a block stayed as long as its last, there would be for one.
+  const Tasks tasks(parse_work("warp/every:10000:16:1:poll=2.5"), 8, 16);
+  std::vector<BlockSpan> spans;
+  simulate({.block_threads = 512, .grid_blocks = 8}, {.registers_per_thread = 20}, limits_of({9, 0}),
+           free_of_overheads(1), tasks, 1, &spans);
+  std::vector<double> begins;
+  for (const BlockSpan& span : spans) begins.push_back(span.begin);
+  std::ranges::sort(begins);
+  ASSERT_EQ(begins.size(), 8u);
+  EXPECT_GT(begins[4], 10'000);
+  EXPECT_EQ(begins[5], begins[4]);
+}
+
 TEST(Simulate, AGpcWhoseClockIsFasterIsDoneSoonerAndTakesTheTail) {
   // Two GPCs of two SMs with two slots each, eight equal blocks to fill them and four more.
   const auto achieved = [](std::vector<int> gpc_clock_ppm) {
