@@ -371,11 +371,15 @@ std::string as_table(std::span<const DeviceKernel> kernels, const BinaryQuestion
                                                : "none");
     lines.push_back(std::move(line));
   }
-  return text_table(lines, "<<>") + R"(
-at N         theoretical occupancy, %, of blocks of N threads; - where launch bounds or clusters forbid them
+  return text_table(lines, "<<>") +
+         fmt::format(R"(
+at N         theoretical occupancy, %, of blocks of N threads with {} B of dynamic shared memory;
+             - where launch bounds or clusters forbid them
 local B      local memory per thread, the stack included
 local ld/st  instructions that load from and store to it: spills, and arrays that registers cannot hold
-)" + legend +
+)",
+                     asked.launch.dynamic_shared_bytes) +
+         legend +
          (std::ranges::any_of(kernels,
                               [](const DeviceKernel& kernel) { return !kernel.local || !kernel.stack_bytes; })
               ? "?            not known: functions that it calls have some, it recurses, nvcc -G hides it, "

@@ -445,6 +445,17 @@ void print_text(const CaseRecord& record, const Situation& situation, const std:
                  out);
 }
 
+/// Sections of ncu show some counters under another name.
+struct NcuName {
+  std::string_view name;
+  std::string_view metric;  ///< of a column
+  double scale;             ///< of its values to those of `metric`
+};
+constexpr NcuName kNcuNames[] = {
+    {"gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
+     "dram__throughput.avg.pct_of_peak_sustained_elapsed", 1},
+    {"smsp__issue_active.avg.per_cycle_active", "smsp__issue_active.avg.pct_of_peak_sustained_active", 100}};
+
 /// @param text  "resident_blocks=7.3", or with the counter's own name, in the units of ncu
 /// @param parts  names of counters of a sum that were given, by column
 void set_counter(Readings& readings, std::map<const Column*, std::set<std::string_view>>& parts,
@@ -459,13 +470,15 @@ void set_counter(Readings& readings, std::map<const Column*, std::set<std::strin
     readings.achieved_elapsed_pct = parse_number<double>(value, "--counter achieved_elapsed_pct", 0, 100);
     return;
   }
+  const NcuName* const in_ncu = std::ranges::find(kNcuNames, name, &NcuName::name);
+  const NcuName asked = in_ncu == std::end(kNcuNames) ? NcuName{name, name, 1} : *in_ncu;
   const Column* found = nullptr;
   std::vector<std::string_view> taken = {"achieved_elapsed_pct"};
   std::vector<std::string> metrics;
   for (const Column& column : columns()) {
     if (!column.counter || column.name == "achieved_pct") continue;
     const std::vector<std::string_view> summed = split(column.counter->metric, '+');
-    if (column.name == name || column.counter->metric == name || std::ranges::count(summed, name) > 0)
+    if (column.name == name || column.counter->metric == asked.metric || std::ranges::count(summed, name) > 0)
       found = &column;
     taken.push_back(column.name);
     metrics.insert(metrics.end(), summed.begin(), summed.end());
@@ -476,13 +489,13 @@ void set_counter(Readings& readings, std::map<const Column*, std::set<std::strin
         "such as {}; warps per_issue_active are so many times issue_active_pct / 100",
         name, fmt::join(taken, ", "), nearest_names(name, metrics, 1).front());
   const double read = parse_number<double>(value, fmt::format("--counter {}", name), 0,
-                                           found->unit == "%" ? 100 : kMostMeasured);
+                                           found->unit == "%" ? 100 / asked.scale : kMostMeasured);
   Real& reading = readings.counters.*found->counter->value;
-  const bool is_part = name != found->name && name != found->counter->metric;
+  const bool is_part = name != found->name && asked.metric != found->counter->metric;
   const bool is_first = is_part && parts[found].empty();
   if ((reading && (!is_part || is_first)) || (is_part && !parts[found].insert(name).second))
     throw InputError("--counter: '{}' gives {} twice", name, found->name);
-  reading = reading.value_or(0) + (name == found->name ? 1 : found->counter->scale) * read;
+  reading = reading.value_or(0) + (name == found->name ? 1 : found->counter->scale * asked.scale) * read;
 }
 
 void set_counters(Readings& readings, const std::vector<std::string>& texts) {

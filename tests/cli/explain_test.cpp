@@ -509,9 +509,13 @@ TEST(ExplainNumbers, CountersBesideOccupancyCountAsThoseOfARow) {
       "explain --gpu h200 --block-size 256 --grid 1056 --registers 40 --achieved 74 --time-us 90";
   EXPECT_THAT(printed(launch), Not(HasSubstr("dram_busy_pct")));
   const std::string metric = "dram__throughput.avg.pct_of_peak_sustained_elapsed=93";
-  for (const std::string& busy : {std::string("dram_busy_pct=93"), metric})
+  for (const std::string& busy : {std::string("dram_busy_pct=93"), metric, std::string("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed=93")})
     EXPECT_THAT(printed(launch + " --counter issue_active_pct=20," + busy),
                 HasSubstr("At most 0.0063 of 0.09 ms per launch, since dram_busy_pct is 93 %"));
+  // Sections of ncu tell it as a rate.
+  const std::string issue = launch + " --format json --counter smsp__issue_active.avg.per_cycle_active=";
+  EXPECT_EQ(nlohmann::json::parse(printed(issue + "0.2")).at("issue_active_pct"), 20);
+  EXPECT_THAT(refusal(issue + "20"), HasSubstr("from 0 to 1"));
   const auto row = nlohmann::json::parse(
       printed(launch + " --counter sm__cycles_elapsed.avg.per_second=1.755e9 --format json"));
   EXPECT_EQ(row.at("sm_clock_mhz"), 1755);

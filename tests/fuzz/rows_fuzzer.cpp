@@ -1,5 +1,6 @@
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
 #include <string_view>
 
 #include "gate/compare.hpp"
@@ -11,8 +12,11 @@ namespace {
 
 using namespace occbench;
 
-/// What fuzzed rows are compared with.
-const RecordedRun& baseline() {
+/// Ends the rows that others are compared with, where the input has two files.
+constexpr std::string_view kBetween = "====\n";
+
+/// What fuzzed rows are compared with if the input has one file.
+const RecordedRun& usual_baseline() {
   static const RecordedRun kRun = parse_run(
       "schema,recorded_at,gpu,gpu_uuid,experiment,case,registers_per_thread,theoretical_pct,predicted_pct,"
       "achieved_pct,achieved_spread_points,achieved_elapsed_pct,achieved_source,time_us,time_status,check\n"
@@ -31,8 +35,14 @@ void write_in_every_format(const Comparison& comparison) {
 /// Any text is either refused by name or read, compared with itself and with other rows, and written in every
 /// format; rows that were read are written as text that reads as the same rows.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  std::string_view text(reinterpret_cast<const char*>(data), size);
   try {
+    std::optional<RecordedRun> given;
+    if (const std::size_t end = text.find(kBetween); end != text.npos) {
+      given = parse_run(text.substr(0, end), "", "baseline");
+      text.remove_prefix(end + kBetween.size());
+    }
+    const RecordedRun& baseline = given ? *given : usual_baseline();
     const RecordedRun run = parse_run(text, "", "fuzzed");
     std::vector<Row> rows;
     for (const RecordedCase& recorded : run.cases) rows.push_back(recorded.row);
@@ -47,8 +57,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (written != again) std::abort();
 
     if (compare(run, run, {}).verdict() == Verdict::regression) std::abort();
-    compare(run, baseline(), {});
-    write_in_every_format(compare(baseline(), run, {}));
+    compare(run, baseline, {});
+    write_in_every_format(compare(baseline, run, {}));
   } catch (const InputError&) {
   }
   return 0;
