@@ -192,6 +192,7 @@ void add_cubin(const Cubin& cubin, Placed& placed) {
   const auto found = cubin.kernels.find(kernel.symbol);
   if (found == cubin.kernels.end()) return;
   kernel.usage.barriers = found->second.barriers;
+  kernel.moves_registers = found->second.moves_registers;
   kernel.needs_linker = found->second.needs_linker;
   if (!cubin.linked) kernel.usage.local_bytes_per_thread = kernel.stack_bytes = found->second.frame_bytes;
   if (found->second.calls && kernel.usage.local_bytes_per_thread != 0) kernel.local.reset();
@@ -411,7 +412,7 @@ namespace {
 constexpr unsigned kMachineCuda = 190;  // EM_CUDA
 
 // As cuobjdump -elf names them: EIATTR_MAX_THREADS, EIATTR_REQNTID, EIATTR_FRAME_SIZE, EIATTR_KPARAM_INFO and _V2,
-// EIATTR_CTA_PER_CLUSTER, EIATTR_MAX_CLUSTER_RANK, EIATTR_NUM_BARRIERS; EIFMT_SVAL.
+// EIATTR_CTA_PER_CLUSTER, EIATTR_MAX_CLUSTER_RANK, EIATTR_NUM_BARRIERS, EIATTR_REG_RECONFIG; EIFMT_SVAL.
 constexpr unsigned kMaxThreads = 0x05;
 constexpr unsigned kRequiredThreads = 0x10;
 constexpr unsigned kFrameSize = 0x11;
@@ -420,6 +421,7 @@ constexpr unsigned kClusterBlocks = 0x3d;
 constexpr unsigned kMaxClusterBlocks = 0x3f;
 constexpr unsigned kLargeParameter = 0x45;
 constexpr unsigned kNumBarriers = 0x4c;
+constexpr unsigned kMovesRegisters = 0x54;
 constexpr unsigned kFormatSized = 4;
 
 class CubinReader {
@@ -557,6 +559,7 @@ class CubinReader {
     CubinKernel kernel;
     for_each_attribute(info, [&](unsigned code, unsigned value, std::string_view content) {
       if (code == kNumBarriers && content.empty()) kernel.barriers = static_cast<int>(value & 0xff);
+      if (code == kMovesRegisters) kernel.moves_registers = true;
       if (code == kMaxThreads) kernel.max_block_threads = product_of(content);
       if (code == kRequiredThreads) kernel.required_block_threads = product_of(content);
       if (code == kClusterBlocks) kernel.cluster_blocks = static_cast<int>(product_of(content));

@@ -59,6 +59,8 @@ struct DeviceKernel : LaunchBounds {
   /// code of their own have some, generic instructions (of nvcc -G) use the stack, too many cubins would have had to be
   /// disassembled, or there is no nvdisasm.
   std::optional<LocalAccesses> local = LocalAccesses();
+  /// Between its warps (setmaxnreg). A warp waits for ever for registers that its block was not launched with.
+  bool moves_registers = false;
   std::string toolkit;  ///< version of the assembler, "13.0.88"; empty if not known
 };
 
@@ -93,6 +95,7 @@ struct CubinKernel : LaunchBounds {
   bool needs_linker = false;     ///< as of DeviceKernel
   bool calls = false;            ///< functions that have code of their own in a linked cubin
   bool has_functions = false;    ///< within its code, of whose recursion the stack has nothing
+  bool moves_registers = false;  ///< between its warps (setmaxnreg)
   std::vector<std::uint32_t> parameter_bytes{};  ///< of each parameter
 };
 

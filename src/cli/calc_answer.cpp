@@ -514,7 +514,8 @@ std::vector<std::string> what_to_do(const Question& question, const TheoryAdvice
   if (question.limits.min_registers_per_thread > 1 &&
       theoretical_occupancy(question.limits, question.configuration).limiters.contains(Limiter::registers))
     all.insert(all.begin(),
-               "Fewer registers are left out: the code spills already, or may, or has local arrays.");
+               "Fewer registers are left out: the code spills already, or may, or has local arrays, or moves "
+               "registers between its warps (setmaxnreg).");
   const Step* const step = !advice.highest.empty() ? &advice.highest.front()
                            : advice.beyond         ? &*advice.beyond
                                                    : nullptr;

@@ -130,12 +130,17 @@ ChosenWork work_of(const PredictOptions& options, const Asked& asked) {
   }
   if (!options.durations_file.empty()) return {};
   ObservedLaunch observed = options.observed;
-  if (options.time_us && clock_mhz) observed.elapsed_cycles = *options.time_us * *clock_mhz;
+  if (options.time_us && clock_mhz)
+    observed.elapsed_cycles = std::max(1.0, (*options.time_us - kRecordOverheadUs) * *clock_mhz);
   auto inferred = infer_work(asked, observed);
   if (!inferred) throw InputError("--time-us: the GPU's clock is not known: give --clock-mhz");
-  return {.work = std::move(inferred->work),
-          .source = fmt::format("inferred from {}", inferred->source),
-          .clock_note = options.time_us ? fmt::format("--time-us is read at {:.0f} MHz.", *clock_mhz) : ""};
+  return {
+      .work = std::move(inferred->work),
+      .source = fmt::format("inferred from {}", inferred->source),
+      .clock_note = options.time_us
+                        ? fmt::format("--time-us is read at {:.0f} MHz, less the {} us that a profiler adds.",
+                                      *clock_mhz, kRecordOverheadUs)
+                        : ""};
 }
 
 Durations durations_of(const PredictOptions& options) {
@@ -311,10 +316,11 @@ void declare_work(CLI::App& parser, PredictOptions& options) {
                          "uniform:20000:0.5:1.5:seed=1, ...; the forms are below");
   CLI::Option* const file = source->add_option("--durations", options.durations_file,
                                                "file of cycles, a line a block (= --grid), or one for all");
-  add_number(*source, "--time-us", options.time_us,
-             "time of another launch of the kernel, microseconds: work that is equal for all blocks is "
-             "inferred from it",
-             kLeastMeasured, kMostMeasured);
+  add_number(
+      *source, "--time-us", options.time_us,
+      "time of another launch of the kernel as a profiler records it, microseconds: work that is equal for "
+      "all blocks is inferred from it",
+      kLeastMeasured, kMostMeasured);
   add_number(*source, "--sm-cycles-active-avg", options.observed.cycles_active_mean,
              "sm__cycles_active.avg of another launch of the kernel: likewise", kLeastMeasured,
              kMostMeasured);

@@ -354,10 +354,10 @@ std::optional<Claim> uneven_warps(const Situation& situation) {
           more_blocks ? fmt::format("; it then holds more than the calculator's {}, since warps have exited",
                                     situation.occupancy.blocks_per_sm)
                       : ""),
-      .remedy = fmt::format(
-          "Give the warps of a block equal shares, let them take pieces from a queue of their block, or use "
-          "blocks of fewer warps.{}",
-          if_even(situation)),
+      .remedy = fmt::format("If the warps of a block do the same kind of work, give them equal shares, let "
+                            "them take pieces from a "
+                            "queue of their block, or use blocks of fewer warps.{}",
+                            if_even(situation)),
       .time_ratio = time_with_more_warps};
 }
 

@@ -233,7 +233,8 @@ Remedy remedy_of_limit(const Finding& limit, const PredictedLaunch& launch,
       other_grid && changes_grid_alone(other_grid->launch, launch.asked.launch) ? &*other_grid : nullptr;
   // Neither durations nor a time tell what warps wait for.
   const std::string_view condition =
-      launch.tasks.contends() ? "" : ", if warps wait for latency rather than for memory or issue slots";
+      launch.tasks.contends() ? ""
+                              : ", if warps wait for latency rather than for memory, issue slots or a pipe";
   const std::string saved =
       all.size() == 1 && !savings.front().has_other_grid
           ? fmt::format("It is predicted to save {} of the time{}.", saved_text(100 * most), condition)

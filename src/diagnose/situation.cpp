@@ -337,11 +337,14 @@ LaunchFacts facts_of_numbers(const CaseRecord& record, std::optional<double> giv
   if ((!has_tail && !cycles) || record.theory->theoretical_pct == 0) return facts;
   const LaunchOnDevice on = launch_on_device(record);
   const ChosenProfile profile = profile_of(record);
+  std::optional<double> cycles_of_time;
+  if (facts.most_cycles_active)
+    cycles_of_time = std::max(1.0, *facts.most_cycles_active - kRecordOverheadUs * *clock_mhz);
   std::optional<Prediction> inferred;
   try {
-    if (const auto work = infer_work({on.launch, on.usage, on.limits, profile},
-                                     {.elapsed_cycles = cycles ? std::nullopt : facts.most_cycles_active,
-                                      .cycles_active_mean = cycles}))
+    if (const auto work = infer_work(
+            {on.launch, on.usage, on.limits, profile},
+            {.elapsed_cycles = cycles ? std::nullopt : cycles_of_time, .cycles_active_mean = cycles}))
       inferred = predict(on, work->work, profile, std::nullopt);
   } catch (const InputError&) {
     // Fewer cycles than the blocks take without work: a diagnosis says so.

@@ -139,6 +139,12 @@ Nvrtc::Output compiled(const KernelSource& source, const KernelBuild& build, con
   for (const fs::path& folder : compiler.include_folders())
     flags.push_back("--include-path=" + folder.string());
   Nvrtc::Output output = compiler.compile(source.text, source.name, headers, build.function, flags);
+  // Instructions that GPUs of this compute capability alone have (wgmma, setmaxnreg, tcgen05) need its own target.
+  if (output.cubin.empty() && build.compute_capability.major >= 9 &&
+      output.log.find("not supported on .target") != std::string::npos) {
+    flags.front() += "a";
+    output = compiler.compile(source.text, source.name, headers, build.function, flags);
+  }
   // The name of a kernel is compiled behind the source.
   if (output.cubin.empty() && output.log.starts_with("__nv_name_map"))
     throw DoesNotCompile(fmt::format(
@@ -162,6 +168,13 @@ std::optional<std::int64_t> number_in(std::string_view log, std::string_view bef
       return number;
   }
   return std::nullopt;
+}
+
+/// "sm_90a" of "Compiling entry function 'f' for 'sm_90a'".
+std::string architecture_in(std::string_view report) {
+  constexpr std::string_view kFor = "' for '";
+  const std::size_t begin = std::min(report.find(kFor), report.size() - kFor.size()) + kFor.size();
+  return std::string(report.substr(begin, report.find('\'', begin) - begin));
 }
 
 /// The assembler's lines on one function.
@@ -194,8 +207,7 @@ void require_loaded(CUresult result, std::string_view call) {
 RuntimeKernel::RuntimeKernel(Nvrtc::Output output, const KernelBuild& build)
     : cubin_(std::move(output.cubin)), symbol_(std::move(output.symbol)) {
   const std::string report = report_on(output.log, symbol_);
-  compiled_.code_architecture =
-      fmt::format("sm_{}{}", build.compute_capability.major, build.compute_capability.minor);
+  compiled_.code_architecture = architecture_in(report);
   compiled_.usage.registers_per_thread =
       static_cast<int>(number_in(report, "Used ", " registers").value_or(0));
   compiled_.usage.barriers = static_cast<int>(number_in(report, "used ", " barriers").value_or(0));

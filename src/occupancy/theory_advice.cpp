@@ -66,8 +66,10 @@ std::string price_of(const Change& change, std::int64_t block_threads, int block
   switch (change.axis) {
     case Axis::registers_per_thread:
       return fmt::format(
-          "cap them with __launch_bounds__({1}, {2}), __maxnreg__({0}) or -maxrregcount={0}, and compare "
-          "time and spills: the compiler may move what does not fit to local memory",
+          "cap them with __launch_bounds__({1}, {2}), or, of a kernel without launch bounds, "
+          "__maxnreg__({0}) or "
+          "-maxrregcount={0}, and compare time and spills: the compiler may move what does not fit to local "
+          "memory",
           change.to, block_threads, blocks);
     case Axis::shared_bytes_per_block:
       return "a block stages less data";

@@ -41,6 +41,13 @@ constexpr KernelLibrary kCutlass{"CUTLASS", "instantiate it with another tile, c
 constexpr KernelLibrary kPytorch{
     "PyTorch",
     "give it larger tensors, use fused or foreach forms of the call, or torch.compile, which fuses kernels"};
+constexpr KernelLibrary kFlash{"FlashAttention",
+                               "batch more sequences or heads in a call, or let it split keys (num_splits)"};
+constexpr KernelLibrary kFmha{"PyTorch or xFormers",
+                              "batch more sequences or heads in a call, or choose another backend "
+                              "(torch.nn.attention.sdpa_kernel)"};
+constexpr KernelLibrary kDeepGemm{"DeepGEMM", "batch more rows in a call, or change shapes"};
+constexpr KernelLibrary kVllm{"vLLM", "batch more tokens in a step, or replay the step as a CUDA graph"};
 constexpr KernelLibrary kSort{"PyTorch", "sort, select or scan more in a call"};
 /// Triton's do_bench (triton.testing) clears a tensor of the size of the L2 cache before each launch that it times.
 constexpr KernelLibrary kFill{
@@ -64,7 +71,8 @@ constexpr KernelLibrary kXlaTuner{.name = "XLA's autotuner",
                                   .is_spared = true};
 
 // Names as traced programs have them (results/nvidia-h100-80gb-hbm3/programs). Those of volta_, turing_, ampere_, other
-// xmma_ kernels, NCCL, cuSPARSE and torch.compile are as public profiles show them.
+// xmma_ kernels, NCCL, cuSPARSE and torch.compile are as public profiles show them, those of FlashAttention, xFormers, DeepGEMM and
+// vLLM as their public sources.
 constexpr LibraryPattern kPatterns[] = {
     {"", "__5x_cudnn", &kConvolution},
     {"", "__5x_cublas", &kCublas},
@@ -93,8 +101,15 @@ constexpr LibraryPattern kPatterns[] = {
     {"volta_", "gemm", &kProducts},
     {"turing_", "gemm", &kProducts},
     {"ampere_", "gemm", &kProducts},
+    {"flash::", "", &kFlash},
+    {"pytorch_flash::", "", &kFlash},
+    {"cutlass::device_kernel", "flash::", &kFlash},
+    {"fmha_cutlass", "", &kFmha},
+    {"deep_gemm::", "", &kDeepGemm},
+    {"vllm::", "", &kVllm},
     {"cutlass::Kernel2", "", &kProducts},
     {"cutlass", "", &kCutlass},
+    {"kernel_cutlass_", "flash_attn", &kFlash},
     {"kernel_cutlass_", "", &kCutlass},
     {"", "loadstore_modifier_t", &kCufft},
     {"regular_fft", "", &kCufft},
@@ -110,7 +125,6 @@ constexpr LibraryPattern kPatterns[] = {
     {"at::native::", "", &kPytorch},
     {"at_cuda_detail::cub::", "", &kSort},
     {"at_cuda_detail::", "", &kPytorch},
-    {"pytorch_flash::", "", &kPytorch},
     {"(anonymous namespace)::softmax_warp_", "", &kPytorch},
     {"triton_poi_", "", &kInductor},
     {"triton_red_", "", &kInductor},

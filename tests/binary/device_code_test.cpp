@@ -660,7 +660,17 @@ TEST(Cubin, IsRefusedWhereItIsNoneOrIsCutOff) {
   }
 }
 
-TEST(DeviceCode, OfCodeThatSpillsNoAnswerNamesFewerRegisters) {
+TEST(Cubin, SaysWhichKernelsMoveRegistersBetweenTheirWarps) {
+  std::string cubin = read_text(kRecorded / "kernels.2.sm_90.cubin");
+  EXPECT_FALSE(parse_cubin(cubin, "cubin").kernels["_Z7boundedPfi"].moves_registers);
+  // nvcc -arch=sm_90a writes this attribute of setmaxnreg; here it takes the place of EIATTR_SPARSE_MMA_MASK.
+  using namespace std::string_literals;
+  for (std::size_t at = 0; (at = cubin.find("\x03\x50\0\0"s, at)) != cubin.npos; ++at)
+    cubin.replace(at, 4, "\x01\x54\0\0"s);
+  EXPECT_TRUE(parse_cubin(cubin, "cubin").kernels["_Z7boundedPfi"].moves_registers);
+}
+
+TEST(DeviceCode, OfCodeThatSpillsOrMovesRegistersNoAnswerNamesFewer) {
   DeviceKernel kernel = find("plain(float*)", "sm_90");
   kernel.usage.registers_per_thread = 40;
   const auto report = [&] {
@@ -676,6 +686,10 @@ TEST(DeviceCode, OfCodeThatSpillsNoAnswerNamesFewerRegisters) {
                     HasSubstr("what to do\n  Fewer registers are left out: the code spills already, or may"),
                     testing::Not(HasSubstr("32 registers per thread"))));
   }
+  kernel.local = LocalAccesses();
+  kernel.moves_registers = true;
+  EXPECT_THAT(report(), testing::AllOf(HasSubstr("between its warps (setmaxnreg)"),
+                                       testing::Not(HasSubstr("32 registers per thread"))));
 }
 
 TEST(DeviceCode, OfOneKernelAndABlockSizeSaysAllThatCalcDoes) {

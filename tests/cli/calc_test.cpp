@@ -327,8 +327,10 @@ TEST(Calc, SaysWhatToDo) {
   };
   EXPECT_EQ(advice("--block-size 512 --registers 32"), "what to do\n  Theory cannot rise: 100 %.");
   const std::string cliff = advice("--block-size 512 --registers 33 --dynamic-smem 12K");
-  EXPECT_THAT(cliff, HasSubstr("32 registers per thread instead of 33: 100 %, 4 blocks per SM; cap them with "
-                               "__launch_bounds__(512, 4), __maxnreg__(32) or"));
+  EXPECT_THAT(
+      cliff,
+      HasSubstr("32 registers per thread instead of 33: 100 %, 4 blocks per SM; cap them with "
+                "__launch_bounds__(512, 4), or, of a kernel without launch bounds, __maxnreg__(32) or"));
   EXPECT_THAT(cliff,
               HasSubstr("Time: 100 % takes at most 25 % less by that alone, if warps wait for latency"));
   EXPECT_THAT(

@@ -509,7 +509,8 @@ TEST(ExplainNumbers, CountersBesideOccupancyCountAsThoseOfARow) {
       "explain --gpu h200 --block-size 256 --grid 1056 --registers 40 --achieved 74 --time-us 90";
   EXPECT_THAT(printed(launch), Not(HasSubstr("dram_busy_pct")));
   const std::string metric = "dram__throughput.avg.pct_of_peak_sustained_elapsed=93";
-  for (const std::string& busy : {std::string("dram_busy_pct=93"), metric, std::string("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed=93")})
+  for (const std::string& busy : {std::string("dram_busy_pct=93"), metric,
+                                  std::string("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed=93")})
     EXPECT_THAT(printed(launch + " --counter issue_active_pct=20," + busy),
                 HasSubstr("At most 0.0063 of 0.09 ms per launch, since dram_busy_pct is 93 %"));
   // Sections of ncu tell it as a rate.
@@ -540,6 +541,23 @@ TEST(ExplainNumbers, CountersBesideOccupancyCountAsThoseOfARow) {
   EXPECT_THAT(refusal(launch + " --counter smsp__average_warps_issue_stalled_long_scoreboard_per_issue_active"
                                ".ratio=3"),
               HasSubstr("issue_active_pct / 100"));
+}
+
+TEST(ExplainNumbers, APipeThatIsIdleSaysNothingOfTheOthers) {
+  const std::string launch =
+      "explain --gpu h200 --block-size 256 --grid 528 --registers 200 --achieved 12.5 --time-us 412 "
+      "--counter "
+      "issue_active_pct=12.7,dram_busy_pct=0";
+  EXPECT_THAT(printed(launch), HasSubstr("; not if a pipe is saturated, which was not read"));
+  for (const char* idle : {",fp32_pipe_pct=0.19", ",xu_pipe_pct=3", ",fp32_pipe_pct=0.19,xu_pipe_pct=3"})
+    EXPECT_THAT(printed(launch + idle), HasSubstr("; not if another pipe is saturated, which was not read"));
+}
+
+TEST(ExplainNumbers, NothingSavesWhatATimeHasBesideCycles) {
+  // A record of a launch is 0.75 us longer than its warps are active.
+  EXPECT_THAT(
+      printed("explain --gpu h200 --block-size 256 --registers 16 --grid 4 --achieved 12.4 --time-us 1.5"),
+      HasSubstr("At most 0.00075 of 0.0015 ms per launch"));
 }
 
 TEST(ExplainNumbers, BytesOfDeviceMemoryAndTheTimeCountAsItsUse) {

@@ -161,7 +161,7 @@ TEST(Predict, SmallerClustersAreTriedWithTheirWholeWavesToo) {
 
 TEST(Predict, WhatMoreWarpsSaveHoldsIfTheyWaitForLatency) {
   const std::string launch = "predict --gpu h200 --block-size 384 --registers 38 --grid 730 ";
-  const std::string condition = ", if warps wait for latency rather than for memory or issue slots.";
+  const std::string condition = ", if warps wait for latency rather than for memory, issue slots or a pipe.";
   EXPECT_THAT(printed(launch + "--time-us 125"), HasSubstr(condition));
   EXPECT_THAT(printed(launch + "--work equal:125us"), HasSubstr(condition));
   EXPECT_THAT(
@@ -796,6 +796,10 @@ TEST_F(PredictBatch, TimeAloneIsReadAtTheHighestClockOfTheGpu) {
   EXPECT_EQ(table_cell(found, 0, "sm_clock_mhz"), "") << "what was given stays as it was";
   EXPECT_EQ(table_cell(found, 0, "note"), "time_us is read at 1980 MHz, the GPU's highest clock");
   EXPECT_EQ(table_cell(found, 1, "note"), "");
+  // The option takes a time for the same.
+  const auto alone = nlohmann::json::parse(printed(
+      "predict --gpu h200 --block-size 256 --grid 2218 --registers 20 --time-us 303.03 --format json"));
+  EXPECT_EQ(alone.at("work"), table_cell(found, 0, "work"));
 }
 
 TEST(PredictWork, InMicrosecondsSaysTheClockThatItWasTakenAt) {
@@ -806,8 +810,9 @@ TEST(PredictWork, InMicrosecondsSaysTheClockThatItWasTakenAt) {
 
 TEST(PredictWork, InferredFromATimeSaysTheClockThatItWasTakenAt) {
   const std::string launch = "predict --gpu h200 --block-size 384 --registers 40 --grid 600 --time-us 300";
-  EXPECT_THAT(printed(launch), HasSubstr("\n--time-us is read at 1980 MHz.\n"));
-  EXPECT_THAT(printed(launch + " --clock-mhz 1500"), HasSubstr("\n--time-us is read at 1500 MHz.\n"));
+  const std::string less = ", less the 0.75 us that a profiler adds.\n";
+  EXPECT_THAT(printed(launch), HasSubstr("\n--time-us is read at 1980 MHz" + less));
+  EXPECT_THAT(printed(launch + " --clock-mhz 1500"), HasSubstr("\n--time-us is read at 1500 MHz" + less));
 }
 
 TEST_F(PredictFromFile, ALineABlockSaysHowManyThereAre) {

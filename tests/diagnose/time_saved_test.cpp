@@ -156,9 +156,9 @@ TEST(TimeSaved, OfALimitIsByTheHighestOccupancyOfOneStep) {
   LaunchFacts facts = by_numbers("9.0", 132, {.block_threads = 512, .grid_blocks = 132 * 12},
                                  {.registers_per_thread = 33}, 75);
   facts.times.time_us = 400;
-  EXPECT_EQ(
-      saved_by(facts, Cause::register_limit).sentence,
-      "At most 0.1 of 0.4 ms per launch, if warps wait for latency rather than for memory or issue slots.");
+  EXPECT_EQ(saved_by(facts, Cause::register_limit).sentence,
+            "At most 0.1 of 0.4 ms per launch, if warps wait for latency rather than for memory, issue slots "
+            "or a pipe.");
   facts.compiled->usage.local_bytes_per_thread = 64;
   facts.compiled->spill_bytes = 64;
   facts.readings.counters.local_sectors = 1e9;

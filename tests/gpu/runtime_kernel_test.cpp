@@ -30,6 +30,7 @@ namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
 
 /// Sums of many values that live at once: as many registers as values, and some.
 constexpr const char* kText = R"(
@@ -72,6 +73,24 @@ class RuntimeKernels : public ::testing::Test {
   TemporaryFolder temporary_;
   fs::path folder_ = temporary_.path();
 };
+
+TEST_F(RuntimeKernels, InstructionsOfOneComputeCapabilityAloneGetItsOwnTarget) {
+  const KernelSource source{.name = "moves.cu",
+                            .text =
+                                "__global__ void __launch_bounds__(384, 1) moves(float* data) {\n"
+                                "  asm volatile(\"setmaxnreg.dec.sync.aligned.u32 24;\");\n"
+                                "  data[threadIdx.x] = 1;\n}\n"
+                                "__global__ void plain(float* data) { data[threadIdx.x] = 1; }\n"};
+  for (int time = 0; time < 2; ++time) {
+    const auto moves = compile(source, {.function = "moves", .compute_capability = {9, 0}});
+    EXPECT_EQ(moves->compiled().code_architecture, "sm_90a") << (time == 0 ? "compiled" : "kept");
+    EXPECT_EQ(moves->compiled().usage.registers_per_thread, 168);
+  }
+  const auto compile_for_ampere = [&] {
+    compile(source, {.function = "moves", .compute_capability = {8, 0}});
+  };
+  EXPECT_THAT(compile_for_ampere, ThrowsMessage<DoesNotCompile>(HasSubstr("'setmaxnreg.dec' not supported")));
+}
 
 KernelBuild build_of(int values, std::optional<int> cap = {}) {
   return {

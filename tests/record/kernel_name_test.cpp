@@ -245,7 +245,16 @@ TEST(KernelLibrary, IsKnownByNamespaceOrByTheTypesOfItsParameters) {
   EXPECT_EQ(name_of("void cub::detail::scan::DeviceScanKernel<cub::Policy, int>(int*)"), "CUB or Thrust");
   EXPECT_EQ(name_of("nvjet_sm90_hsh_128x64_64x8_1x2_h_bz_NNT"), "cuBLAS");
   EXPECT_EQ(name_of("loop_multiply_fusion_1"), "XLA");
-  EXPECT_EQ(name_of("kernel_cutlass_kernel_flash_attncuteflash_fwd_sm90_0"), "CUTLASS");
+  EXPECT_EQ(name_of("kernel_cutlass_kernel_flash_attncuteflash_fwd_sm90_0"), "FlashAttention");
+  EXPECT_EQ(
+      name_of(
+          "void cutlass::device_kernel<flash::enable_sm90_or_later<flash::FlashAttnFwdSm90<int> > >(int)"),
+      "FlashAttention");
+  EXPECT_EQ(name_of("void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<64> >(int)"),
+            "FlashAttention");
+  EXPECT_EQ(name_of("fmha_cutlassF_f16_aligned_64x64_rf_sm80(int)"), "PyTorch or xFormers");
+  EXPECT_EQ(name_of("void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<int> >(int)"),
+            "CUTLASS");
 }
 
 TEST(KernelLibrary, OfCompilersIsKnownByNamesWithoutParameters) {
