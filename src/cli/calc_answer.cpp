@@ -429,9 +429,9 @@ double waves_of(const Question& question) {
 std::string why_no_waves(const Question& question) {
   const Launch& launch = question.configuration.launch;
   const Occupancy occupancy = theoretical_occupancy(question.limits, question.configuration);
-  if (occupancy.blocks_per_sm == 0 || launch.grid_blocks == 0 || !question.sm_count ||
-      !is_wave_uncertain(question))
-    return "";
+  if (occupancy.blocks_per_sm == 0 || launch.grid_blocks == 0) return "";
+  if (!question.sm_count) return "waves: the number of SMs is not known; sm_count or gpu gives it";
+  if (!is_wave_uncertain(question)) return "";
   const auto least = waves(launch.grid_blocks, full_wave_of(question, occupancy));
   return fmt::format(
       "{}: clusters may leave SMs of a GPC free, and the GPCs are not known; for one launch --gpc-sms gives "
@@ -459,7 +459,7 @@ std::string time_sentence(const TheoryAdvice& advice, double waves) {
   const double saved = most_time_saved(ratio, waves);
   const double rounds = std::ceil(waves);
   const double after = std::ceil(waves * ratio - 1e-9);
-  if (waves > 0 && saved > 0 && after == rounds)
+  if (keeps_rounds(ratio, waves))
     return fmt::format(
         "Time: equal blocks take {:.0f} rounds as now, and save none with {}; uneven ones take at most "
         "{:.0f} % less by that alone, if warps wait for latency.",

@@ -93,6 +93,8 @@ Json answered(const CsvTable& table, const std::vector<std::string>& cells, Answ
   try {
     const Row row = row_of(table, cells);
     if (format == AnswerFormat::json) typed = row_to_json(row);
+    if (row.grid_blocks == 0)
+      throw InputError("grid_blocks = 0 is no grid: give at least 1, or leave the cell empty");
     Question question = question_of(row);
     keep_to_bounds(question, table, cells);
     answers = answer_json(question);

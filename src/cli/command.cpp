@@ -72,9 +72,18 @@ std::string wrong_word(const CLI::App& command, std::span<const char* const> wor
     }
     if (known == nullptr) continue;
     if (known == command.get_help_ptr()) return "";
+    // CLI11 would take the next word for the value that is missing.
+    if (known->get_type_size_min() > 0 && message.empty() && word == name + "=")
+      message = fmt::format("{} has no value: give one, or leave it out", word);
+    if (name != word) continue;
     // As many as CLI11 takes whatever they begin with.
-    if (name == word)
-      i += static_cast<std::size_t>(std::min(known->get_type_size_min(), known->get_items_expected_min()));
+    const auto values =
+        static_cast<std::size_t>(std::min(known->get_type_size_min(), known->get_items_expected_min()));
+    for (std::size_t value = i + 1; value <= std::min(i + values, words.size() - 1); ++value) {
+      if (words[value][0] == '\0' && message.empty())
+        message = fmt::format("{} is empty: give a value, or leave it out", name);
+    }
+    i += values;
   }
   return message;
 }

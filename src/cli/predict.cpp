@@ -418,7 +418,8 @@ Row predicted_row(Row row, const std::optional<DeviceProfile>& profile, std::siz
     add_note(row.note, no_prediction("work is empty, and what was measured is of one GPU: give one --gpu"));
   } else {
     // What spills has local memory.
-    if (!row.local_bytes_per_thread && row.spill_bytes > 0) row.local_bytes_per_thread = row.spill_bytes;
+    if (row.spill_bytes > 0)
+      row.local_bytes_per_thread = std::max(row.local_bytes_per_thread.value_or(0), *row.spill_bytes);
     CaseRecord record = case_record(row_in_cycles(row, profile));
     record.prediction.reset();
     predict_record(record, profile);

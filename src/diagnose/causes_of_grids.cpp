@@ -289,7 +289,7 @@ std::optional<Claim> uneven_blocks(const Situation& situation) {
                             : losses.between_blocks;
   if (points <= 0 && !situation.parts) return std::nullopt;
   const CounterValues& counters = situation.counters();
-  const bool contention_unread = situation.is_contention_unread();
+  const std::string or_contend = situation.or_unread_contention();
   const bool may_be_short = !losses.between_blocks && !situation.active_cycles();
   const std::string or_last_wave = situation.is_tail_uncertain()
                                        ? "; if they are equal, the last wave may cost up to " +
@@ -299,7 +299,7 @@ std::optional<Claim> uneven_blocks(const Situation& situation) {
       .points = std::max(0.0, points),
       .part = Part::blocks,
       .confidence = may_be_short  ? Confidence::inferred
-                    : is_measured ? Confidence::measured
+                    : is_measured ? (or_contend.empty() ? Confidence::measured : Confidence::inferred)
                                   : confidence_of_losses(situation),
       .evidence = evidence_of({{"measured_loss_blocks_points",
                                 situation.parts ? std::optional(situation.parts->blocks) : std::nullopt},
@@ -308,10 +308,11 @@ std::optional<Claim> uneven_blocks(const Situation& situation) {
                                {"sm_cycles_active_min", counters.sm_cycles_active_min},
                                {"sm_cycles_active_max", counters.sm_cycles_active_max}}),
       .because =
-          (may_be_short        ? "blocks are uneven, or so short that giving them out takes most of the time"
-           : contention_unread ? "an SM's places stay empty once no block waits: blocks are uneven, or "
-                                 "contend for issue slots or a pipe, which were not read"
-                               : "blocks are uneven, and an SM's places stay empty once no block waits") +
+          (may_be_short
+               ? "blocks are uneven, or so short that giving them out takes most of the time" + or_contend
+           : or_contend.empty()
+               ? "blocks are uneven, and an SM's places stay empty once no block waits"
+               : "an SM's places stay empty once no block waits: blocks are uneven" + or_contend) +
           or_last_wave,
       .remedy = fmt::format(
           "{}{}",
@@ -337,6 +338,7 @@ std::optional<Claim> uneven_warps(const Situation& situation) {
   if (simulated <= 0 && !situation.parts) return std::nullopt;
   if (situation.occupancy.warps_per_block == 1) return std::nullopt;
   const bool more_blocks = situation.parts && situation.parts->blocks < -0.5;
+  const std::string or_contend = situation.or_unread_contention();
   return Claim{
       .points = std::max(0.0, simulated),
       .part = Part::warps,
@@ -349,8 +351,11 @@ std::optional<Claim> uneven_warps(const Situation& situation) {
                                {"blocks_per_sm", situation.occupancy.blocks_per_sm}}),
       .because = fmt::format(
           "{}, and an SM takes new blocks only when one has ended{}",
-          simulated > 0 ? "warps within a block are uneven"
-                        : "warps have exited or not begun while others of their block run",
+          simulated > 0        ? "warps within a block are uneven"
+          : or_contend.empty() ? "warps have exited or not begun while others of their block run"
+                               : "warps have exited or not begun while others of their block run (they are "
+                                 "uneven" +
+                                     or_contend + ")",
           more_blocks ? fmt::format("; it then holds more than the calculator's {}, since warps have exited",
                                     situation.occupancy.blocks_per_sm)
                       : ""),

@@ -99,6 +99,10 @@ std::optional<Claim> limit_claim(
   if (spilled && claim.no_time.empty() && !claim.time)
     claim.time = not_known("if its local memory is of spills, fewer registers spill more");
   if (claim.no_time.empty() && !claim.time) claim.time = not_known_of_clusters(situation);
+  if (claim.no_time.empty() && !claim.time && situation.wave > 0 &&
+      keeps_rounds(least_time_ratio(*claim.advice), situation.waves()))
+    claim.beside_time =
+        fmt::format(" Equal blocks take {:.0f} rounds as now, and save none.", std::ceil(situation.waves()));
   return claim;
 }
 

@@ -134,12 +134,14 @@ double fit(std::vector<Claim>& claims, const Situation& situation) {
     }
   }
   if (situation.parts) {
-    share_part(claims, Part::warps, situation.parts->warps, Cause::uneven_warps, Confidence::measured, rest);
+    const bool is_known = situation.or_unread_contention().empty();
+    share_part(claims, Part::warps, situation.parts->warps, Cause::uneven_warps,
+               is_known ? Confidence::measured : Confidence::inferred, rest);
     // Short blocks leave as many places empty as uneven ones, and take another time.
     share_part(claims, Part::blocks, situation.parts->blocks,
                situation.has_tail_of_equal_blocks() ? Cause::tail : Cause::uneven_blocks,
-               situation.active_cycles() && !situation.is_tail_uncertain() &&
-                       !situation.is_contention_unread() && waits_for_dispatcher(situation) == false
+               situation.active_cycles() && !situation.is_tail_uncertain() && is_known &&
+                       waits_for_dispatcher(situation) == false
                    ? Confidence::measured
                    : Confidence::inferred,
                rest);

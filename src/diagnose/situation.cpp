@@ -309,6 +309,18 @@ LaunchFacts facts_of(const CaseRecord& record, const Limits* limits) {
                             function_of(record.identity.kernel) == record.identity.kernel};
 }
 
+std::string Situation::or_unread_contention() const {
+  if (knows_work() && facts.prediction) return "";
+  const bool memory = !counters().dram_busy_pct && !counters().memory_stall_warps;
+  const bool issue = !counters().issue_active_pct;
+  if (!memory && !issue) return "";
+  return fmt::format(", or contend for {}, which {} not read",
+                     !memory ? "issue slots or a pipe"
+                     : issue ? "memory, issue slots or a pipe"
+                             : "memory",
+                     issue ? "were" : "was");
+}
+
 LaunchFacts facts_of_numbers(const CaseRecord& record, std::optional<double> given_mhz) {
   LaunchFacts facts = facts_of(record);
   const std::optional<double> clock_mhz = given_mhz ? given_mhz : highest_clock_mhz(record.provenance.gpu);

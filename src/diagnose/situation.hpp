@@ -152,10 +152,9 @@ struct Situation {
   /// Whether there is a last wave whose cost over elapsed cycles was neither read nor predicted: the counter, which leaves idle SMs
   /// out, may show none.
   bool may_have_hidden_tail() const;
-  /// Whether blocks that contend for issue slots or a pipe may look like uneven ones: nothing of these was read or predicted.
-  bool is_contention_unread() const {
-    return !counters().issue_active_pct && !facts.prediction;
-  }
+  /// What warps may contend for, and so look like uneven ones: it was neither read nor is the work known. A clause with a comma
+  /// before; empty where there is nothing.
+  std::string or_unread_contention() const;
   /// What remains of theory where the grid is all that is known: without a tail's or a part of a wave's places.
   double pct_by_grid() const;
   /// Whole and partial waves.

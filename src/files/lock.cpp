@@ -49,6 +49,7 @@ bool FileLock::take(const fs::path& file) {
   // Through a link the process's number would be written over somebody's file.
   Descriptor opened(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644));
   if (!opened.is_open() && errno == ELOOP) refuse(path_, "a symbolic link");
+  if (!opened.is_open() && errno == EISDIR) refuse(path_, "a folder");
   if (!opened.is_open()) return true;  // whoever writes the file will say why it cannot
   const pid_t holder = holder_of(opened.number(), path_);
   if (::flock(opened.number(), LOCK_EX | LOCK_NB) != 0) {

@@ -332,9 +332,14 @@ double least_time_ratio(const TheoryAdvice& advice) {
   return least;
 }
 
+constexpr double kRounding = 1e-9;
+
+bool keeps_rounds(double ratio, double waves) {
+  return waves > 1 && ratio < 1 && std::ceil(waves * ratio - kRounding) == std::ceil(waves - kRounding);
+}
+
 double most_time_saved(double ratio, double waves) {
   if (waves > 0 && waves <= 1) return 0;
-  constexpr double kRounding = 1e-9;
   const double rounds = waves > 0 ? std::ceil(waves * ratio - kRounding) / std::ceil(waves - kRounding) : 1;
   return 1 - std::min(ratio, rounds);
 }

@@ -11,6 +11,7 @@
 #include "predict/interval_margins.hpp"
 #include "predict/parameters.hpp"
 #include "predict/prediction.hpp"
+#include "simulate/block_execution.hpp"
 #include "simulate/simulate.hpp"
 
 namespace occbench {
@@ -44,7 +45,7 @@ constexpr std::array<KindText, kWorkKinds> kKinds{{
      "streams of warps that always issue are simulated roughly"},
     {WorkKind::memory_bound, "memory_bound", "memory-bound",
      "how warps share bandwidth and L1 is simulated roughly"},
-    {WorkKind::local_memory, "local_memory", "contention and local memory",
+    {WorkKind::local_memory, "local_memory", "local memory",
      "spills are not simulated: compile without them"},
     {WorkKind::inferred_one_block, "inferred_one_block", "inferred: at most one block per SM",
      "warps are taken as equal: predict --work takes others"},
@@ -179,7 +180,7 @@ WorkKind kind_of(const Launch& launch, const Usage& usage, const Occupancy& occu
     return launch.grid_blocks <= wave ? WorkKind::inferred_one_wave : WorkKind::inferred_more_waves;
   }
   const Rates rates = tasks.rates();
-  if (tasks.contends() && usage.local_bytes_per_thread > 0) return WorkKind::local_memory;
+  if (usage.local_bytes_per_thread > 0) return WorkKind::local_memory;
   if (launch.cluster_blocks > 1) return WorkKind::clusters;
   if (rates.bytes > 0) return WorkKind::memory_bound;
   if (rates.always_issues(typical_parameters().always_issuing_share))
@@ -211,12 +212,14 @@ Intervals intervals_of(const RunRanges& simulations, const KindMargins& margins,
   return intervals;
 }
 
-double most_pct(const Launch& launch, const Occupancy& occupancy, int sm_count, const Tasks& tasks) {
+double most_pct(const Launch& launch, const Limits& limits, const Occupancy& occupancy, int sm_count,
+                const Tasks& tasks) {
   if (launch.cluster_blocks == 1 && launch.grid_blocks <= full_wave_blocks(occupancy, sm_count)) {
     const auto of_fullest = static_cast<double>((launch.grid_blocks + sm_count - 1) / sm_count);
     return occupancy.theoretical_pct * of_fullest / occupancy.blocks_per_sm;
   }
-  return tasks.contends() || tasks.differ_within_blocks() ? 100 : occupancy.theoretical_pct;
+  if (!tasks.contends() && !tasks.differ_within_blocks()) return occupancy.theoretical_pct;
+  return 100.0 * most_warps(limits, occupancy) / limits.max_warps_per_sm;
 }
 
 std::string_view why_wide(WorkKind kind, ProfileQuality quality) {

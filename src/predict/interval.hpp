@@ -30,7 +30,7 @@ enum class WorkKind {
   always_issuing,           ///< and each of them can issue in every cycle
   always_issuing_known,     ///< likewise; for how long they stay in lockstep is known from a reading
   memory_bound,             ///< warps contend for bandwidth
-  local_memory,             ///< warps contend, and the kernel has local memory: spills are not simulated
+  local_memory,             ///< the kernel has local memory: spills are not simulated
   // Work that nobody gave, and that is taken as equal for all blocks:
   inferred_one_block,   ///< an SM has at most one block
   inferred_one_wave,    ///< at most one wave
@@ -117,9 +117,10 @@ inline constexpr double kLeastMarginPoints = 0.1;
 Intervals intervals_of(const RunRanges& simulations, const KindMargins& margins, double block_cycles,
                        double most_pct);
 
-/// What a launch can reach at most: up to one wave what the blocks of the fullest SM give, else theory, or 100 where
+/// What a launch can reach at most: up to one wave what the blocks of the fullest SM give, else theory, or most_warps() where
 /// warps exit one by one and so leave room for others.
-double most_pct(const Launch& launch, const Occupancy& occupancy, int sm_count, const Tasks& tasks);
+double most_pct(const Launch& launch, const Limits& limits, const Occupancy& occupancy, int sm_count,
+                const Tasks& tasks);
 
 /// Points from low to high from which on an interval is wide enough to be explained.
 inline constexpr double kWideIntervalPoints = 5;

@@ -146,8 +146,9 @@ Simulations simulate_often(const Asked& asked, const Tasks& tasks) {
   Simulations simulations = summary(runs_in_time(asked, tasks)(tasks));
   if (const auto range = range_of_unknowns(asked, tasks)) widen(simulations, *range);
   // Sums are rounded, and so may be above it.
-  const double most = most_pct(asked.launch, theoretical_occupancy(asked.limits, asked.launch, asked.usage),
-                               asked.chosen.profile.sm_count(), tasks);
+  const double most =
+      most_pct(asked.launch, asked.limits, theoretical_occupancy(asked.limits, asked.launch, asked.usage),
+               asked.chosen.profile.sm_count(), tasks);
   for (RunRange* const runs : {&simulations.achieved, &simulations.elapsed})
     *runs = {std::min(runs->low, most), std::min(runs->middle, most), std::min(runs->high, most)};
   return simulations;
@@ -170,7 +171,7 @@ Intervals intervals_of(const Asked& asked, const Tasks& tasks, const RunRanges& 
   const KindMargins& margins =
       margins_of(kind_of(asked.launch, asked.usage, occupancy, sm_count, tasks, asked.origin));
   return intervals_of(simulations, margins, tasks.mean_cycles(),
-                      most_pct(asked.launch, occupancy, sm_count, tasks));
+                      most_pct(asked.launch, asked.limits, occupancy, sm_count, tasks));
 }
 
 Interval range_of_cycles(Asked asked, const Tasks& tasks, const Simulations& simulations) {

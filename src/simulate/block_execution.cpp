@@ -11,6 +11,10 @@ IssueContention::Rules issue_rules(const Execution& execution, const DeviceParam
           lockstep * execution.tasks.stretch(), parameters.greedy_of_three_share, execution.draws};
 }
 
+int partitions_of(const Limits& limits) {
+  return std::clamp(limits.sub_partitions, 1, WarpSlots::kMaxPartitions);
+}
+
 /// Warps that one sub-partition can hold, by the SM's warp limit and by its registers; never fewer than the
 /// SM's blocks need, where registers are handed out to blocks instead of warps (1.x) or sub-partitions share
 /// them (2.x).
@@ -24,6 +28,14 @@ int slots_of_partition(const Limits& limits, const Occupancy& occupancy, int par
 }
 
 }  // namespace
+
+int most_warps(const Limits& limits, const Occupancy& occupancy) {
+  const int partitions = partitions_of(limits);
+  const BlockLimits& blocks = occupancy.block_limits;
+  return std::min(
+      partitions * slots_of_partition(limits, occupancy, partitions),
+      std::min({blocks.blocks, blocks.shared_memory, blocks.barriers}) * occupancy.warps_per_block);
+}
 
 ContendingBlocks::ContendingBlocks(const Execution& execution, const DeviceParameters& parameters,
                                    std::int64_t resident_blocks)
@@ -203,7 +215,7 @@ double IndependentBlocks::run_warps(const RunningBlock& running, double latest) 
 }
 
 WarpSlots::WarpSlots(const Limits& limits, const Occupancy& occupancy, int sm_count)
-    : partitions_(static_cast<std::size_t>(std::clamp(limits.sub_partitions, 1, kMaxPartitions))),
+    : partitions_(static_cast<std::size_t>(partitions_of(limits))),
       slots_(static_cast<std::size_t>(slots_of_partition(limits, occupancy, static_cast<int>(partitions_)))),
       warps_per_block_(occupancy.warps_per_block),
       ends_(static_cast<std::size_t>(sm_count) * partitions_ * slots_),

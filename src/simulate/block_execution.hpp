@@ -23,6 +23,8 @@ namespace occbench {
 /// come next are full, it waits, whatever is free in the others.
 class WarpSlots {
  public:
+  static constexpr int kMaxPartitions = 4;
+
   WarpSlots(const Limits& limits, const Occupancy& occupancy, int sm_count);
 
   /// Blocks that fit into the slots that are free on an SM at `now`.
@@ -48,8 +50,6 @@ class WarpSlots {
   }
 
  private:
-  static constexpr int kMaxPartitions = 4;
-
   std::size_t at(int sm, int partition) const {
     return (static_cast<std::size_t>(sm) * partitions_ + static_cast<std::size_t>(partition)) * slots_;
   }
@@ -60,6 +60,10 @@ class WarpSlots {
   std::vector<double> ends_;
   std::vector<int> next_partition_;  ///< of each SM: where the next block's first warp goes
 };
+
+/// Warps that an SM holds at most where they leave their room one by one: slots and registers are free then, shared memory,
+/// barriers and the block's own slot are not.
+int most_warps(const Limits& limits, const Occupancy& occupancy);
 
 /// Events by their `time`, the earliest first: a binary heap. Unlike std::priority_queue it says which of
 /// events of one time is first (it is the same on every machine), and which child moves up is no branch,

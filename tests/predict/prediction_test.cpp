@@ -251,10 +251,10 @@ TEST(Interval, OfElapsedCyclesHasNoEndAboveThatOfAchievedOccupancy) {
 }
 
 TEST(Interval, ReachesWhatTheBlocksOfTheFullestSmGive) {
-  const Usage usage{.registers_per_thread = 32};
+  Usage usage{.registers_per_thread = 32};
   const auto most = [&](std::int64_t grid, int cluster, std::string_view work) {
     const Launch launch{.block_threads = 256, .grid_blocks = grid, .cluster_blocks = cluster};
-    return most_pct(launch, theoretical_occupancy(limits_of({9, 0}), launch, usage), 132,
+    return most_pct(launch, limits_of({9, 0}), theoretical_occupancy(limits_of({9, 0}), launch, usage), 132,
                     Tasks(parse_work(work), grid, 8));
   };
   // Eight blocks of 8 warps fill an SM.
@@ -263,6 +263,12 @@ TEST(Interval, ReachesWhatTheBlocksOfTheFullestSmGive) {
   EXPECT_EQ(most(1056, 1, "equal:20000"), 100);
   EXPECT_EQ(most(1056, 1, "warp/uniform:20000:0.5:1.5"), 100);
   EXPECT_EQ(most(132, 2, "equal:20000"), 100) << "where clusters go is not known";
+  // 16,384 registers of a sub-partition are those of four warps, or of five of 96.
+  usage.registers_per_thread = 128;
+  EXPECT_EQ(most(2000, 1, "equal:20000:issue=5000"), 25);
+  usage.registers_per_thread = 96;
+  EXPECT_EQ(most(2000, 1, "warp/uniform:20000:0.5:1.5"), 31.25);
+  EXPECT_EQ(most(2000, 1, "equal:20000"), 25);
 }
 
 TEST(WorkKind, IsThatOfLaunchAndWork) {
@@ -288,7 +294,7 @@ TEST(WorkKind, IsThatOfLaunchAndWork) {
   EXPECT_EQ(kind(1056, "equal:20000:issue=20000:lockstep=9000"), WorkKind::always_issuing_known);
   EXPECT_EQ(kind(1056, "equal:20000:bytes=5000"), WorkKind::memory_bound);
   EXPECT_EQ(kind(1056, "equal:20000:issue=5000", WorkOrigin::given, 16), WorkKind::local_memory);
-  EXPECT_EQ(kind(1056, "equal:20000", WorkOrigin::given, 16), WorkKind::even_waves) << "no contention";
+  EXPECT_EQ(kind(1056, "equal:20000", WorkOrigin::given, 16), WorkKind::local_memory);
   EXPECT_EQ(kind(132, "equal:20000", WorkOrigin::inferred), WorkKind::inferred_one_block);
   EXPECT_EQ(kind(133, "equal:20000", WorkOrigin::inferred), WorkKind::inferred_one_wave);
   EXPECT_EQ(kind(1057, "equal:20000", WorkOrigin::inferred), WorkKind::inferred_more_waves);

@@ -80,7 +80,7 @@ void simulate_into(RecordedRange& range, const LaunchOnDevice& on, const ChosenP
       simulate_often({on.launch, on.usage, on.limits, profile, {.first_gpc = first_gpc}}, tasks);
   range.kind = kind_of(on.launch, on.usage, occupancy, on.sm_count, tasks, origin);
   range.block_cycles = tasks.mean_cycles();
-  range.most_pct = most_pct(on.launch, occupancy, on.sm_count, tasks);
+  range.most_pct = most_pct(on.launch, on.limits, occupancy, on.sm_count, tasks);
   range.simulations = simulations;
 }
 
