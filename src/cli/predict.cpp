@@ -316,11 +316,10 @@ void declare_work(CLI::App& parser, PredictOptions& options) {
                          "uniform:20000:0.5:1.5:seed=1, ...; the forms are below");
   CLI::Option* const file = source->add_option("--durations", options.durations_file,
                                                "file of cycles, a line a block (= --grid), or one for all");
-  add_number(
-      *source, "--time-us", options.time_us,
-      "time of another launch of the kernel as a profiler records it, microseconds: work that is equal for "
-      "all blocks is inferred from it",
-      kLeastMeasured, kMostMeasured);
+  add_number(*source, "--time-us", options.time_us,
+             "time of another launch of the kernel as profilers record it, microseconds: work that is equal "
+             "for all blocks is inferred from it",
+             kLeastMeasured, kMostMeasured);
   add_number(*source, "--sm-cycles-active-avg", options.observed.cycles_active_mean,
              "sm__cycles_active.avg of another launch of the kernel: likewise", kLeastMeasured,
              kMostMeasured);

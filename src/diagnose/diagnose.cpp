@@ -192,10 +192,7 @@ double share_of_launch(const Claim& claim, const Situation& situation) {
   if (situation.facts.library && claim.is_for_the_author) return 1;
   const CounterValues& counters = situation.counters();
   const std::optional<double>& time_us = situation.facts.times.time_us;
-  if (!time_us) return 1;
-  // Nothing takes less than what a time has beside cycles of SMs.
-  if (!counters.sm_cycles_active_max || !counters.sm_clock_mhz)
-    return std::max(0.0, 1 - kRecordOverheadUs / *time_us);
+  if (!time_us || !counters.sm_cycles_active_max || !counters.sm_clock_mhz) return 1;
   const double cycles = *time_us * *counters.sm_clock_mhz;
   return cycles > 0 ? std::min(1.0, *counters.sm_cycles_active_max / cycles) : 1;
 }
@@ -239,7 +236,10 @@ std::optional<TimeSaved> time_saved(const Claim& claim, const Situation& situati
   if (!claim.no_time.empty()) return none_expected(claim.no_time);
   const double by_occupancy = claim.time_ratio(claim, situation);
   const Evidence busiest = busiest_of(situation);
-  const double share = (1 - std::max(by_occupancy, busiest.value / 100)) * share_of_launch(claim, situation);
+  double share = (1 - std::max(by_occupancy, busiest.value / 100)) * share_of_launch(claim, situation);
+  // Nothing saves what a time has beside cycles of SMs, unless fewer launches do.
+  if (const auto& time_us = facts.times.time_us; time_us && !facts.library)
+    share = std::min(share, std::max(0.0, 1 - kRecordOverheadUs / *time_us));
   const bool is_busy = busiest.value / 100 > by_occupancy;
   const Evidence unscaled = most_used(situation);
   const bool is_scaled = busiest.column != unscaled.column || busiest.value < kNearlyAll * unscaled.value;

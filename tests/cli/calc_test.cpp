@@ -178,7 +178,7 @@ TEST(Calc, NamesTheLimitThatBadInputBreaksAndEndsWith64) {
     return refusal(outcome);
   };
   EXPECT_THAT(refused("--dynamic-smem -1"), HasSubstr("dynamic_shared_bytes = -1"));
-  for (const char* size : {"99999999999999999999", "9999999999G", "12X", "1.5K", "K", "", "12 K"}) {
+  for (const char* size : {"99999999999999999999", "9999999999G", "12X", "1.5K", "K", "12 K"}) {
     EXPECT_THAT(
         refusal({"calc", "--cc", "9.0", "--block-size", "256", "--static-smem", size}),
         HasSubstr(fmt::format("--static-smem = {} is not a size: write it in bytes, or as 12K", size)));
@@ -566,6 +566,14 @@ TEST(CalcBatch, RefusesMoreThan48KilobytesOfStaticSharedMemory) {
   const Outcome outcome = calc_batch(
       "compute_capability,block_threads,registers_per_thread,static_shared_bytes\n9.0,256,32,50000\n", "csv");
   EXPECT_THAT(outcome.err, AllOf(HasSubstr("line 2"), HasSubstr("static_shared_bytes = 50000 is more than")));
+}
+
+TEST(CalcBatch, SaysOfAGridWhyItHasNoWaves) {
+  const std::string columns = "compute_capability,block_threads,registers_per_thread,grid_blocks\n";
+  EXPECT_THAT(calc_batch(columns + "8.6,256,32,0\n", "csv").err,
+              HasSubstr("line 2: grid_blocks = 0 is no grid"));
+  EXPECT_THAT(calc_batch(columns + "8.6,256,32,3000\n", "csv").out,
+              HasSubstr("waves: the number of SMs is not known"));
 }
 
 TEST(CalcBatch, KeepsToTheLaunchBoundsThatTheAnswerOfABinaryHas) {

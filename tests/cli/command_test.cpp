@@ -145,6 +145,24 @@ TEST(Command, RefusesAnEmptyWord) {
   }
 }
 
+/// As of a variable of a script that is not set: the next word is not taken for the value.
+TEST(Command, RefusesAnEmptyValue) {
+  using Words = std::vector<std::string>;
+  for (const Words& words :
+       {Words{"fleet", "--baseline=", "a.csv", "b.csv"}, Words{"merge", "--out=", "a.csv", "b.csv"},
+        Words{"merge", "-o=", "a.csv"}, Words{"explain", "--filter=", "a.csv"}}) {
+    const Outcome outcome = run_command(words);
+    EXPECT_EQ(outcome.status, ExitStatus::usage) << words[1];
+    EXPECT_THAT(outcome.err, HasSubstr(words[1] + " has no value: give one, or leave it out"));
+  }
+  for (const Words& words : {Words{"gate", "--tolerances", "", "a.csv", "b.csv"}, Words{"run", "--out", ""},
+                             Words{"fleet", "--page", "", "a.csv"}}) {
+    const Outcome outcome = run_command(words);
+    EXPECT_EQ(outcome.status, ExitStatus::usage) << words[1];
+    EXPECT_THAT(outcome.err, HasSubstr(words[1] + " is empty: give a value, or leave it out"));
+  }
+}
+
 TEST(Command, NamesTheWordThatWasWrong) {
   EXPECT_THAT(run_command("calculate --cc 9.0").err,
               HasSubstr("there is no command 'calculate'; there are run, "));

@@ -9,6 +9,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
@@ -116,6 +117,17 @@ TEST_F(Hostile, AnOptionDoesNotSwallowWhatFollowsItsValue) {
   // The file behind a chart's name is the one to report on.
   shell("\"$OCCBENCH\" report --chart waves nothing.csv -o y.html > out 2> err");
   EXPECT_THAT(read("err"), HasSubstr("nothing.csv"));
+}
+
+TEST_F(Hostile, APipeWhereReadingsWouldBeIsRefusedAndNotWaitedFor) {
+  write("a.csv", text_of(recorded_waves()));
+  write("b.csv", text_of(recorded_waves()));
+  ASSERT_EQ(::mkfifo((folder_.path() / "a.samples.csv").c_str(), 0600), 0);
+  for (const char* command :
+       {"merge a.csv b.csv -o c.csv", "merge b.csv -o a.csv", "gate a.csv b.csv", "gate b.csv a.csv"}) {
+    EXPECT_EQ(shell(fmt::format("timeout 20 \"$OCCBENCH\" {} > out 2> err", command)), 64) << command;
+    EXPECT_THAT(read("err"), HasSubstr("a.samples.csv is no regular file")) << command;
+  }
 }
 
 TEST_F(Hostile, AGpuIsNoPeerOfItself) {

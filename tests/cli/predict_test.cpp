@@ -283,7 +283,7 @@ TEST(Predict, AReadingThatNoTimeInLockstepExplainsIsRefused) {
   refused("--durations missing.txt --achieved 60", "--work");
   EXPECT_THAT(refusal({"predict", "--profile", "h200", "--block-size", "256", "--registers", "20", "--grid",
                        "9", "--work", ""}),
-              HasSubstr("'' is not a distribution"));
+              HasSubstr("--work is empty: give a value"));
 }
 
 TEST(Predict, JsonHasTheNamesOfTheColumns) {

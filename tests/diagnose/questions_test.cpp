@@ -87,8 +87,8 @@ TEST(ByNumbers, BlocksMoreCostTimeWhereThoseThatAreThereUseTheIssueSlots) {
   EXPECT_THAT(remedy_of(1024, 64, 86.7), HasSubstr("68 blocks more, 132 in all"));
   EXPECT_EQ(remedy_of(1024, 132, 86.7),
             "More blocks cost time, since issue_active_pct is 87 %: do less of that.");
-  EXPECT_THAT(remedy_of(128, 512, 20),
-              HasSubstr("1,600 blocks more, 2,112 in all, cost no further time; or"));
+  EXPECT_THAT(remedy_of(128, 512, 20), HasSubstr("1,600 blocks more, 2,112 in all, cost no further time "
+                                                 "(issue_active_pct is 20 %) unless another pipe is busy"));
 }
 
 TEST(ByNumbers, BlocksMoreCostNoTimeWhereTheyDoNotWaitForEachOtherAtAnAddress) {
@@ -101,12 +101,13 @@ TEST(ByNumbers, BlocksMoreCostNoTimeWhereTheyDoNotWaitForEachOtherAtAnAddress) {
     facts.readings.counters.memory_stall_warps = waiting_warps;
     return the(diagnose(facts), Cause::small_grid).remedy;
   };
-  const auto on_condition =
-      HasSubstr("924 blocks more, 1,056 in all, cost no further time if they use addresses of their own; or");
-  EXPECT_THAT(remedy_of(0, 0), HasSubstr("cost no further time; or"));
+  const auto on_condition = HasSubstr(
+      "924 blocks more, 1,056 in all, cost no further time if they use addresses of their own "
+      "(issue_active_pct");
+  EXPECT_THAT(remedy_of(0, 0), HasSubstr("cost no further time (issue_active_pct"));
   EXPECT_THAT(remedy_of(1, 0), on_condition);
   // A scheduler has two active warps.
-  EXPECT_THAT(remedy_of(0, 0.4), HasSubstr("cost no further time; or"));
+  EXPECT_THAT(remedy_of(0, 0.4), HasSubstr("cost no further time (issue_active_pct"));
   EXPECT_THAT(remedy_of(0, 0.6), on_condition);
 }
 
@@ -127,7 +128,7 @@ TEST(ByNumbers, BlocksMoreCostNoTimeOnConditionWhereSomeUseWasNotRead) {
   EXPECT_THAT(
       the(diagnose(facts), Cause::small_grid).remedy,
       HasSubstr("264 blocks more, 396 in all, cost no further time (issue_active_pct is 31 %) unless device "
-                "memory or shared memory is busy, which was not read; or"));
+                "memory or shared memory or another pipe is busy, which was not read; or"));
 }
 
 TEST(ByNumbers, FewerBlocksThanSmsReadOneBlockAnSmAndNoMore) {
@@ -266,7 +267,13 @@ TEST(ByNumbers, FourAndALargeFractionOfAWaveLoseThreePointsAndTheRestIsSomething
   EXPECT_FALSE(find(settled, Cause::unexplained));
   const Finding warps = the(settled, Cause::uneven_warps);
   EXPECT_NEAR(warps.points, 100 * 3.9 / 8 - 31, 0.1);
-  EXPECT_EQ(warps.confidence, Confidence::measured);
+  EXPECT_EQ(warps.confidence, Confidence::inferred);
+  EXPECT_THAT(warps.sentence,
+              HasSubstr("uneven, or contend for memory, issue slots or a pipe, which were not read"));
+  // With what they may contend for it is known.
+  facts.readings.counters.issue_active_pct = 20;
+  facts.readings.counters.dram_busy_pct = 10;
+  EXPECT_EQ(the(diagnose(facts), Cause::uneven_warps).confidence, Confidence::measured);
   // Or a block and a half are missing.
   facts.readings.counters.resident_blocks = 2.5;
   const auto uneven = diagnose(facts);

@@ -192,7 +192,7 @@ TEST(RecordedRow, WarpsThatWaitForIdleMemoryAreToldOfItsLatency) {
   EXPECT_THAT(waits.remedy,
               AllOf(HasSubstr("one address"), HasSubstr("unless L2 is busy, which was not read")));
   ASSERT_TRUE(waits.time);
-  EXPECT_THAT(waits.time->sentence, HasSubstr("not if L2 is saturated, which was not read"));
+  EXPECT_THAT(waits.time->sentence, HasSubstr("not if L2 or another pipe is saturated, which was not read"));
 }
 
 }  // namespace

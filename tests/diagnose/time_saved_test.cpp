@@ -29,10 +29,13 @@ TEST(TimeSaved, OfAPartialWaveIsWhatWholeWavesOfTheSameWorkTakeLess) {
   LaunchFacts facts = with_tail();
   // 1.25 waves take as long as two.
   EXPECT_NEAR(saved_by(facts, Cause::tail).share, 1 - 1.25 / 2, 0.001);
-  EXPECT_EQ(saved_by(facts, Cause::tail).sentence, "At most 0.3 of 0.8 ms per launch.");
+  EXPECT_EQ(saved_by(facts, Cause::tail).sentence,
+            "At most 0.3 of 0.8 ms per launch; not if another pipe is saturated, which was not read.");
   facts.program.total_time_us = 80'000;
   EXPECT_EQ(saved_by(facts, Cause::tail).sentence,
-            "At most 0.3 of 0.8 ms per launch, 30.0 of 80.0 ms in the run.");
+            "At most 0.3 of 0.8 ms per launch, 30.0 of 80.0 ms in the run; not if another pipe is saturated, "
+            "which was "
+            "not read.");
   // Half of the time no SM is active.
   facts.readings.counters.sm_clock_mhz = 1000;
   facts.readings.counters.sm_cycles_active_max = 400'000;
@@ -115,7 +118,9 @@ TEST(TimeSaved, EndsWhereTheBusiestResourceWouldBeSaturated) {
   EXPECT_NEAR(saved_by(facts, Cause::tail).share, 0.25, 0.001);
   facts.readings.counters.dram_busy_pct = 93;
   EXPECT_EQ(saved_by(facts, Cause::tail).sentence,
-            "At most 0.056 of 0.8 ms per launch, since dram_busy_pct is 93 %.");
+            "At most 0.056 of 0.8 ms per launch, since dram_busy_pct is 93 %; not if another pipe is "
+            "saturated, which "
+            "was not read.");
   facts.readings.counters.dram_busy_pct = 99.5;
   EXPECT_EQ(saved_by(facts, Cause::tail).share, 0);
   EXPECT_EQ(saved_by(facts, Cause::tail).sentence, "None expected: dram_busy_pct is 100 %.");
@@ -124,7 +129,7 @@ TEST(TimeSaved, EndsWhereTheBusiestResourceWouldBeSaturated) {
   facts.readings.counters.issue_active_pct = 100;
   EXPECT_NEAR(saved_by(facts, Cause::tail).share, 1 - 62.5 / 87.7, 0.001);
   EXPECT_THAT(saved_by(facts, Cause::tail).sentence,
-              HasSubstr("; not if device memory is saturated, which was not read"));
+              HasSubstr("; not if device memory or another pipe is saturated, which was not read"));
   // As much where a pipe that was not read keeps its warps waiting while they are eligible.
   facts.readings.counters.issue_active_pct = 40;
   facts.readings.counters.eligible_warps = 5;
@@ -208,7 +213,7 @@ TEST(TimeSaved, OfAKernelThatUsesSharedMemorySaysThatItWasNotRead) {
   // The same kernel with 8 blocks on an SM takes 1.3 % less.
   EXPECT_THAT(
       said("lower_occupancy_faster/results_per_thread/product_4/body=product/results=4/blocks_per_sm=6"),
-      testing::EndsWith("; not if shared memory is saturated, which was not read."));
+      testing::EndsWith("; not if shared memory or another pipe is saturated, which was not read."));
 }
 
 TEST(TimeSaved, OfRegistersIsWhatABuildOfFewerWasMeasuredToSave) {

@@ -285,6 +285,11 @@ TEST_F(Locking, NeverWritesThroughALink) {
   }
 }
 
+TEST_F(Locking, RefusesAFolder) {
+  fs::create_directory(lock_);
+  EXPECT_THAT(refusal(), HasSubstr("x.csv.lock is a folder, where a run keeps its lock"));
+}
+
 TEST_F(Locking, RefusesAFifo) {
   ASSERT_EQ(::mkfifo(lock_.c_str(), 0600), 0);
   EXPECT_THAT(refusal(), HasSubstr("no regular file"));
