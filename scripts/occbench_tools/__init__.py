@@ -6,10 +6,14 @@ if sys.version_info < (3, 11):  # noqa: UP036  a Python of any age may have been
     sys.exit(f"occbench: {sys.executable} is older than Python 3.11: name a newer one in the variable OCCBENCH_PYTHON")
 
 
+def printable(text: str) -> str:
+    """Characters that are not shown, as a terminal's commands are not, stand by their codes."""
+    return "".join(c if c.isprintable() or c in "\n\t" else f"\\u{ord(c):04x}" for c in text)
+
+
 def tell(message: str) -> None:
     """A line on standard error. No character of a file's names reaches a terminal that it would obey."""
-    shown = "".join(c if c.isprintable() or c in "\n\t" else f"\\u{ord(c):04x}" for c in message)
-    print(f"occbench: {shown}", file=sys.stderr)
+    print(f"occbench: {printable(message)}", file=sys.stderr)
 
 
 class WrongInput(Exception):

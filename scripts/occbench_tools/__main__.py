@@ -5,7 +5,9 @@ Exit status as of `occbench`: 0 done, 1 a check or bound is not met, 2 a package
 """
 
 import argparse
+import contextlib
 import importlib
+import io
 import os
 import sys
 import tomllib
@@ -28,6 +30,7 @@ COMMANDS = {
     "keep-timelines": ("keep_timelines", "copy some recorded timelines and per-SM files into results/"),
 }
 WRONG_INPUT, FAULT, NOT_THERE = 64, 70, 2
+BROKEN_PIPE = 128 + 13  # as a shell tells of a program that ended by SIGPIPE
 
 
 class Parser(argparse.ArgumentParser):
@@ -63,21 +66,27 @@ def remedy() -> str:
     )
 
 
-def flushed() -> bool:
-    """Whether standard output has taken all that was printed."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        tell("standard output could not be written (is its disk full?): what it was to hold is lost")
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python tries again when it ends
-        return False
-    return True
+def printed(text: str) -> int:
+    """The status of what standard output has taken of the text."""
+    if sys.stdout is not None:  # as it is where a shell closed it
+        try:
+            print(text, end="", flush=True)
+            return 0
+        except OSError as error:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python tries again when it ends
+            if isinstance(error, BrokenPipeError):
+                return BROKEN_PIPE  # its reader has enough, as `head` has
+    elif not text:
+        return 0
+    tell("standard output could not be written (is its disk full?): what it was to hold is lost")
+    return WRONG_INPUT
 
 
-def main() -> int:
+def guarded() -> int:
     try:
-        status = run(sys.argv[1:]) or 0
-        return status if flushed() else status or WRONG_INPUT
+        return run(sys.argv[1:]) or 0
+    except SystemExit as end:  # --help, and what is wrong with the arguments
+        return end.code or 0
     except WrongInput as error:
         tell(str(error))
         return WRONG_INPUT
@@ -90,5 +99,14 @@ def main() -> int:
         return FAULT
 
 
+def main() -> int:
+    with contextlib.redirect_stdout(io.StringIO()) as said:  # no print fails before the work is done
+        status = guarded()
+    unwritten = printed(said.getvalue())
+    return status or unwritten
+
+
 if __name__ == "__main__":
+    if sys.stdout is not None:
+        sys.stdout.reconfigure(errors="surrogateescape")  # a file's name is bytes
     sys.exit(main())

@@ -6,7 +6,6 @@ Launches are those from 20,000 cycles on. A profile of another GPU model is gene
 """
 
 import argparse
-import sys
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
@@ -56,4 +55,4 @@ def run(options: argparse.Namespace) -> None:
             lines.append(compared(model, model.folder / f"{own}.profile", "of the GPU itself"))
             lines.extend(compared(model, name, f"`{name}`, built in") for name in ("h200", "h100"))
             lines.append(compared(model, generic.name, "generic: a file of name, compute capability and SMs"))
-    pl.DataFrame(lines, schema=COLUMNS).write_csv(sys.stdout.buffer)
+    print(pl.DataFrame(lines, schema=COLUMNS).write_csv(), end="")

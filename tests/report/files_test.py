@@ -13,10 +13,13 @@ import tempfile
 import unittest
 from pathlib import Path
 from types import SimpleNamespace
+from unittest import mock
+from xml.etree import ElementTree
 
 import made_up
 import polars as pl
-from occbench_tools.report import command, files
+import vl_convert
+from occbench_tools.report import command, files, style
 
 
 def before_scripts(page):
@@ -335,6 +338,44 @@ class Curves(InFolder):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
 
+class StandardOutput(InFolder):
+    """Of the Python part, which ends as the other commands do where it cannot be written."""
+
+    def ended(self, file, options, *, before=(), **standard):
+        rows = self.file(made_up.RECORDED.read_bytes())
+        command = [*before, made_up.OCCBENCH, "report", rows, "--chart=losses", *options]
+        done = subprocess.run(
+            command,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            env=os.environ | {"OCCBENCH_PYTHON": sys.executable},
+            **standard,
+        )
+        self.assertNotIn("Traceback", done.stderr)
+        self.assertTrue(file.exists(), done.stderr)
+        file.unlink()
+        return done.returncode, "standard output could not be written" in done.stderr
+
+    def test_that_is_full_closed_or_not_read_any_more(self):
+        page, picture = self.folder / "page.html", self.folder / "losses.json"
+        of_picture = ["--pictures", self.folder, "--picture-format=json"]
+        for file, options in ((page, ["-o", page]), (picture, of_picture)):
+            for unbuffered in ("", "1"):
+                with (
+                    self.subTest(file.name, unbuffered=unbuffered),
+                    mock.patch.dict(os.environ, PYTHONUNBUFFERED=unbuffered),
+                ):
+                    with open("/dev/full", "w") as full:
+                        self.assertEqual(self.ended(file, options, stdout=full), (64, True))
+                    closed = ["sh", "-c", 'exec "$@" >&-', "sh"]
+                    self.assertEqual(self.ended(file, options, before=closed), (64, True))
+                    end, pipe = os.pipe()
+                    os.close(end)
+                    with open(pipe, "w") as unread:
+                        self.assertEqual(self.ended(file, options, stdout=unread), (141, False))
+
+
 class Pictures(InFolder):
     def drawn(self, *arguments, folder=None, formats=("json",)):
         """Where the pictures are, and what the command said."""
@@ -358,7 +399,8 @@ class Pictures(InFolder):
         self.assertEqual(left_out, {"curves", "differences", "programs", "sweep_points", "sweeps"})
         for chart in drawn:
             svg = (folder / f"{chart}.svg").read_text()
-            self.assertTrue(svg.startswith("<svg"), chart)
+            self.assertTrue(svg.startswith("<svg "), chart)
+            ElementTree.fromstring(svg)
             self.assertNotIn("var(--", svg)
             self.assertEqual((folder / f"{chart}.png").read_bytes()[:4], b"\x89PNG")
             self.assertIn("vega-lite", json.loads((folder / f"{chart}.json").read_text())["$schema"])
@@ -398,17 +440,58 @@ class Pictures(InFolder):
         self.assertEqual([file.name for file in folder.iterdir()], ["waves.svg"])
 
     def test_of_each_format_only_a_picture_is_replaced(self):
-        foreign = {"svg": b"<?xml version='1.0'?><mine/>", "png": b"\x89PNG mine", "json": b'{"mine": 1}\n'}
-        for name, text in foreign.items():
-            with self.subTest(name):
+        # Another program's, of the libraries that ours are drawn with, too.
+        vega = '<svg xmlns="http://www.w3.org/2000/svg" version="1.1" class="marks" width="9" height="9"></svg>'
+        foreign = [
+            *(("svg", b"<?xml version='1.0'?><mine/>"), ("svg", b"<svg/>"), ("svg", vega.encode())),
+            *(("png", b"\x89PNG mine"), ("png", vl_convert.svg_to_png(vega)), ("json", b'{"mine": 1}\n')),
+        ]
+        for name, text in foreign:
+            with self.subTest(name, text=text[:9]):
                 file = self.file(text, f"waves.{name}")
                 done = made_up.report(made_up.RECORDED, "--chart=waves", "--pictures", self.folder)
                 self.assertEqual(done.returncode, 64, done.stderr)
                 self.assertIn(f"waves.{name}: a file of another kind is there already", done.stderr)
+                self.assertIn("move it away or name another folder", done.stderr)
                 self.assertEqual([each.read_bytes() for each in self.folder.iterdir()], [text], "none is written")
                 file.unlink()
         for _ in range(2):
             self.drawn(made_up.RECORDED, "--chart=waves", folder=self.folder, formats=())
+
+    def test_a_picture_that_cannot_be_written_is_known_before_another_is(self):
+        (self.folder / "waves.png").mkdir()
+        done = made_up.report(made_up.RECORDED, "--chart=waves", "--pictures", self.folder)
+        self.assertEqual(done.returncode, 64, done.stderr)
+        self.assertIn("waves.png: it is a folder", done.stderr)
+        self.assertEqual([file.name for file in self.folder.iterdir()], ["waves.png"])
+
+    def of_odd_names(self, *columns):
+        """Rows in whose names are characters that no SVG may hold."""
+        rows = [row for row in made_up.read() if row["experiment"] == "waves"][:4]
+        for column in columns:
+            rows = [row | {column: row[column] + "\x1b\x07\x08\x00\x9b\uffff"} for row in rows]
+        return made_up.write(self.folder / "odd.csv", rows)
+
+    def test_characters_that_no_picture_can_hold_are_shown_by_their_codes(self):
+        folder = self.folder / "pictures"
+        python = {"OCCBENCH_PYTHON": sys.executable}  # a process: the renderer could end this one
+        rows = self.of_odd_names("gpu", "experiment", "case", "kernel", "variant")
+        done = made_up.report_by_processes(rows, "--pictures", folder, **python)
+        self.assertEqual(done.returncode, 0, done.stderr[-2000:])
+        svgs = {file.stem: ElementTree.fromstring(file.read_text()) for file in folder.glob("*.svg")}
+        self.assertLessEqual({"agreement", "losses", "calculator_of_launches"}, svgs.keys())
+        self.assertIn(r"waves\u001b\u0007\u0008", "".join(svgs["agreement"].itertext()))
+        self.assertTrue(all(text.isprintable() or text == "\n" for svg in svgs.values() for text in svg.itertext()))
+
+    def test_a_picture_that_ends_its_renderer_is_left_out_and_the_others_are_drawn(self):
+        with mock.patch.object(style, "printable", str):
+            done = made_up.report(self.of_odd_names("kernel"), "--pictures", self.folder / "pictures")
+        self.assertEqual(done.returncode, 70, done.stderr)
+        self.assertIn("left out: calculator_of_launches: its renderer failed: ", done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
+        drawn = {file.name for file in (self.folder / "pictures").iterdir()}
+        self.assertLessEqual({"losses.svg", "losses.png", "losses.json"}, drawn)
+        self.assertNotIn("calculator_of_launches.json", drawn)
 
     def test_where_none_of_those_asked_for_can_be_drawn_the_status_says_so(self):
         rows = self.file("experiment,case\na,b\n")

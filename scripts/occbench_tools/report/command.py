@@ -84,7 +84,10 @@ def run(options: argparse.Namespace) -> int:
     nothing = not drawn and bool(options.pictures or options.chart)
     say(left_out, on_page=not options.pictures and not nothing)
     if options.pictures:
-        for file in write_pictures(drawn, options.pictures, options.picture_format or list(FORMATS)):
+        written, not_rendered = write_pictures(drawn, options.pictures, options.picture_format or list(FORMATS))
+        say(not_rendered, on_page=False)
+        left_out += not_rendered
+        for file in written:
             print(file)
     else:
         replace_text(options.output, write_page(rows, drawn, left_out))

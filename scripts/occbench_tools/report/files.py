@@ -28,14 +28,18 @@ def target_of(file: Path) -> Path:
     raise WrongInput(f"cannot write {file}: it is {kind}; name a file")
 
 
-def require_not_another_kind(file: Path, beginning: bytes) -> None:
-    """A file that is there and not empty begins as those do that take its place."""
-    if not file.is_file():
+def require_not_another_kind(file: Path, mark: bytes, at: int = 0) -> None:
+    """A file that is there and not empty has the mark of those that take its place, behind `at` bytes."""
+    target = target_of(file)
+    if not target.exists():
         return
-    with file.open("rb") as there:
-        begins = there.read(len(beginning))
-    if begins not in (b"", beginning):
-        raise WrongInput(f"cannot write {file}: a file of another kind is there already; name another folder")
+    with target.open("rb") as there:
+        begins = there.read(at + len(mark))
+    if begins and begins[at:] != mark:
+        raise WrongInput(
+            f"cannot write {file}: a file of another kind is there already, without the mark of a picture of occbench; "
+            "move it away or name another folder"
+        )
 
 
 def replace_bytes(file: Path, data: bytes) -> None:

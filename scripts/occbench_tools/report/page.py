@@ -16,7 +16,7 @@ from occbench_tools import WrongInput
 from occbench_tools.report.charts import Drawn, LeftOut
 from occbench_tools.report.files import replace_text
 from occbench_tools.report.rows import FILE, RUN, Rows
-from occbench_tools.report.style import Panel, configuration, counted, finite, milliseconds
+from occbench_tools.report.style import Panel, configuration, counted, drawable, milliseconds
 from occbench_tools.report.template import HERE, fill_in
 
 # First in the table, and shown until the reader chooses others.
@@ -29,7 +29,10 @@ MOST_VALUES = 3
 
 def specification(panel: Panel) -> dict:
     sized = panel.chart.properties(width="container", height=panel.height)
-    return finite(sized.to_dict(validate=False)) | {"autosize": {"type": "fit-x", "contains": "padding"}, "config": {}}
+    return drawable(sized.to_dict(validate=False)) | {
+        "autosize": {"type": "fit-x", "contains": "padding"},
+        "config": {},
+    }
 
 
 def in_html(value: object) -> str:

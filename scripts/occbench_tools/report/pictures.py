@@ -2,19 +2,20 @@
 
 import itertools
 import json
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import altair as alt
-import vl_convert
 
 from occbench_tools import WrongInput
-from occbench_tools.report.charts import Drawn
+from occbench_tools.report.charts import Drawn, LeftOut
 from occbench_tools.report.files import replace_bytes, require_not_another_kind
-from occbench_tools.report.style import configuration, finite, light_colours
+from occbench_tools.report.rendering import MARKS, pictures_of
+from occbench_tools.report.style import configuration, drawable, light_colours
 
 WIDTH = 860
 FORMATS = ("svg", "png", "json")
-BEGINNINGS = {"svg": b"<svg", "png": b"\x89PNG\r\n\x1a\n", "json": b'{\n "config": {\n  "font": '}
 
 
 def specification(entry: Drawn) -> dict:
@@ -33,13 +34,14 @@ def specification(entry: Drawn) -> dict:
     )
     light = configuration() | {"background": "white"}
     light["legend"]["columns"] = 4
-    text = json.dumps(finite(whole.to_dict(validate=False)) | {"config": light, "description": entry.drawing.text})
+    text = json.dumps(drawable(whole.to_dict(validate=False) | {"config": light, "description": entry.drawing.text}))
     for name, value in light_colours().items():
         text = text.replace(name, value)
     return json.loads(text)
 
 
-def write_pictures(drawn: list[Drawn], folder: Path, formats: list[str]) -> list[Path]:
+def write_pictures(drawn: list[Drawn], folder: Path, formats: list[str]) -> tuple[list[Path], list[LeftOut]]:
+    """The files, and the charts that could not be rendered."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -49,18 +51,21 @@ def write_pictures(drawn: list[Drawn], folder: Path, formats: list[str]) -> list
         return folder / f"{entry.chart.name}.{name}"
 
     for entry, name in itertools.product(drawn, formats):
-        require_not_another_kind(file_of(entry, name), BEGINNINGS[name])
-    written = []
+        require_not_another_kind(file_of(entry, name), *MARKS[name])
+    written, left_out = [], []
+    # The renderer may abort its process. A fork of this one would have the locks of Polars' threads without the threads.
+    spawning = multiprocessing.get_context("spawn")
+    renderer = ProcessPoolExecutor(1, spawning)
     for entry in drawn:
         chart = specification(entry)
-        svg = vl_convert.vegalite_to_svg(chart) if {"svg", "png"} & set(formats) else ""
-        contents = {
-            "svg": lambda svg=svg: svg.encode(),
-            "png": lambda svg=svg: vl_convert.svg_to_png(svg, scale=2),
-            "json": lambda chart=chart: (json.dumps(chart, indent=1) + "\n").encode(),
-        }
-        for name in formats:
-            file = file_of(entry, name)
-            replace_bytes(file, contents[name]())
-            written.append(file)
-    return written
+        try:
+            contents = renderer.submit(pictures_of, chart, formats).result()
+        except Exception as error:  # of the renderer, or of the pool whose process is gone
+            left_out.append(LeftOut(entry.chart, f"its renderer failed: {error}", fault=True))
+            renderer = ProcessPoolExecutor(1, spawning)
+            continue
+        for name, content in contents.items():
+            replace_bytes(file_of(entry, name), content)
+            written.append(file_of(entry, name))
+    renderer.shutdown()
+    return written, left_out

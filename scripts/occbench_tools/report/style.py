@@ -8,6 +8,7 @@ from typing import NamedTuple
 import altair as alt
 import polars as pl
 
+from occbench_tools import printable
 from occbench_tools.dataset import median
 from occbench_tools.report.rows import RUN, Rows
 
@@ -172,12 +173,15 @@ def most_frequent(frame: pl.DataFrame, column: str, most: int = 6) -> pl.DataFra
     return frame.join(values.head(most), on=column, how="semi", maintain_order="left")
 
 
-def finite(value: object) -> object:
-    """JSON has no infinities: what overflowed is not drawn."""
+def drawable(value: object) -> object:
+    """JSON has no infinities: what overflowed is not drawn. SVG has few control characters: the renderer of pictures aborts at
+    others."""
     if isinstance(value, dict):
-        return {key: finite(one) for key, one in value.items()}
+        return {printable(key): drawable(one) for key, one in value.items()}
     if isinstance(value, list):
-        return [finite(one) for one in value]
+        return [drawable(one) for one in value]
+    if isinstance(value, str):
+        return printable(value)
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
