@@ -30,7 +30,7 @@ def worked_examples(results: Results) -> str:
     )
 
 
-PROGRAMS = ("training", "inference", "cupy_kernels", "jax_gradient", "gemm")  # traced
+PROGRAMS = ("sample", "training", "inference", "triton_kernels", "cupy_kernels", "jax_gradient", "gemm")  # traced
 FAR_BELOW = 10  # points between theory and the counter
 
 

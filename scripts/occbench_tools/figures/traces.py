@@ -1,6 +1,7 @@
 """What the recorded traces of programs say, for docs/any-program.md and docs/notes/tracing.md: beside ncu, predicted
 from times, and beside PyTorch's own trace."""
 
+import math
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -51,7 +52,7 @@ def beside_ncu(results: Results) -> str:
         close, far = steady.filter(is_close()), steady.filter(~is_close())
         unsteady = both.join(steady, on=keys, how="anti")
         others = [
-            f"{of['difference_points'].abs().max():.1f} points of the {those.format(len(of))}"
+            f"{math.ceil(10 * of['difference_points'].abs().max()) / 10:.1f} points of the {those.format(len(of))}"
             for those, of in (("other {}", far), ("{} that it does not repeat", unsteady))
             if len(of)
         ]
