@@ -123,8 +123,7 @@ TEST_F(Hostile, APipeWhereReadingsWouldBeIsRefusedAndNotWaitedFor) {
   write("a.csv", text_of(recorded_waves()));
   write("b.csv", text_of(recorded_waves()));
   ASSERT_EQ(::mkfifo((folder_.path() / "a.samples.csv").c_str(), 0600), 0);
-  for (const char* command :
-       {"merge a.csv b.csv -o c.csv", "merge b.csv -o a.csv", "gate a.csv b.csv", "gate b.csv a.csv"}) {
+  for (const char* command : {"merge a.csv b.csv -o c.csv", "gate a.csv b.csv", "gate b.csv a.csv"}) {
     EXPECT_EQ(shell(fmt::format("timeout 20 \"$OCCBENCH\" {} > out 2> err", command)), 64) << command;
     EXPECT_THAT(read("err"), HasSubstr("a.samples.csv is no regular file")) << command;
   }
