@@ -101,8 +101,8 @@ def predict(
     """What the counter will read of a launch: the launch as in calc().
 
     `work` is what each block does: "equal:200000" cycles, "equal:100us", "uniform:20000:0.5:1.5:seed=1", ... (`occbench
-    predict --help` lists the forms). Without it work that is equal for all blocks is inferred from `time_us`, as profilers record it, or, better,
-    `sm_cycles_active_avg`. `profile` is a built-in device profile or a file. Raises ValueError for what no launch can have.
+    predict --help` lists the forms). Without it work that is equal for all blocks is inferred from `time_us`, as profilers
+    record it, or, better, `sm_cycles_active_avg`. `profile` is a built-in device profile or a file. Raises ValueError for what no launch can have.
 
     >>> predict("h200", block_size=256, registers=20, grid=1056, work="equal:200000").theoretical_pct
     100.0

@@ -238,7 +238,8 @@ std::optional<TimeSaved> time_saved(const Claim& claim, const Situation& situati
   const Evidence busiest = busiest_of(situation);
   double share = (1 - std::max(by_occupancy, busiest.value / 100)) * share_of_launch(claim, situation);
   // Nothing saves what a time has beside cycles of SMs, unless fewer launches do.
-  if (const auto& time_us = facts.times.time_us; time_us && !facts.library)
+  if (const auto& time_us = facts.times.time_us;
+      time_us && !facts.library && facts.readings.achieved_source != AchievedSource::sampled)
     share = std::min(share, std::max(0.0, 1 - kRecordOverheadUs / *time_us));
   const bool is_busy = busiest.value / 100 > by_occupancy;
   const Evidence unscaled = most_used(situation);

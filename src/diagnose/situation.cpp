@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "occupancy/gpus.hpp"
 #include "occupancy/input_error.hpp"
@@ -311,14 +311,13 @@ LaunchFacts facts_of(const CaseRecord& record, const Limits* limits) {
 
 std::string Situation::or_unread_contention() const {
   if (knows_work() && facts.prediction) return "";
-  const bool memory = !counters().dram_busy_pct && !counters().memory_stall_warps;
-  const bool issue = !counters().issue_active_pct;
-  if (!memory && !issue) return "";
-  return fmt::format(", or contend for {}, which {} not read",
-                     !memory ? "issue slots or a pipe"
-                     : issue ? "memory, issue slots or a pipe"
-                             : "memory",
-                     issue ? "were" : "was");
+  std::vector<std::string_view> unread;
+  if (!counters().dram_busy_pct && !counters().memory_stall_warps) unread.emplace_back("memory");
+  if (!counters().issue_active_pct) unread.emplace_back("issue slots");
+  if (!counters().fp32_pipe_pct && !counters().xu_pipe_pct) unread.emplace_back("a pipe");
+  if (unread.empty()) return "";
+  return fmt::format(", or contend for {}, which {} not read", fmt::join(unread, " or "),
+                     unread.size() > 1 ? "were" : "was");
 }
 
 LaunchFacts facts_of_numbers(const CaseRecord& record, std::optional<double> given_mhz) {

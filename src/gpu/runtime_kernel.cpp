@@ -143,7 +143,8 @@ Nvrtc::Output compiled(const KernelSource& source, const KernelBuild& build, con
   if (output.cubin.empty() && build.compute_capability.major >= 9 &&
       output.log.find("not supported on .target") != std::string::npos) {
     flags.front() += "a";
-    output = compiler.compile(source.text, source.name, headers, build.function, flags);
+    Nvrtc::Output specific = compiler.compile(source.text, source.name, headers, build.function, flags);
+    if (!specific.cubin.empty()) output = std::move(specific);
   }
   // The name of a kernel is compiled behind the source.
   if (output.cubin.empty() && output.log.starts_with("__nv_name_map"))

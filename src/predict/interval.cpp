@@ -46,7 +46,7 @@ constexpr std::array<KindText, kWorkKinds> kKinds{{
     {WorkKind::memory_bound, "memory_bound", "memory-bound",
      "how warps share bandwidth and L1 is simulated roughly"},
     {WorkKind::local_memory, "local_memory", "local memory",
-     "spills are not simulated: compile without them"},
+     "what spills cost is not simulated"},
     {WorkKind::inferred_one_block, "inferred_one_block", "inferred: at most one block per SM",
      "warps are taken as equal: predict --work takes others"},
     {WorkKind::inferred_one_wave, "inferred_one_wave", "inferred: at most one wave",
@@ -194,6 +194,13 @@ WorkKind kind_of(const Launch& launch, const Usage& usage, const Occupancy& occu
   if (even) return WorkKind::even_waves;
   return tasks.mean_cycles() < kShortBlockCycles ? WorkKind::partial_last_wave_short
                                                  : WorkKind::partial_last_wave;
+}
+
+KindMargins wider(const KindMargins& one, const KindMargins& other) {
+  const auto of = [](const Margin& a, const Margin& b) {
+    return Margin{std::max(a.below, b.below), std::max(a.above, b.above)};
+  };
+  return {of(one.achieved, other.achieved), of(one.elapsed, other.elapsed)};
 }
 
 const KindMargins& margins_of(WorkKind kind) {

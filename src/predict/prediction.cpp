@@ -168,8 +168,16 @@ void require_simulable(const Limits& limits, const Tasks& tasks) {
 Intervals intervals_of(const Asked& asked, const Tasks& tasks, const RunRanges& simulations) {
   const Occupancy occupancy = theoretical_occupancy(asked.limits, asked.launch, asked.usage);
   const int sm_count = asked.chosen.profile.sm_count();
-  const KindMargins& margins =
-      margins_of(kind_of(asked.launch, asked.usage, occupancy, sm_count, tasks, asked.origin));
+  const auto margins_with = [&](const Usage& usage) {
+    return margins_of(kind_of(asked.launch, usage, occupancy, sm_count, tasks, asked.origin));
+  };
+  KindMargins margins = margins_with(asked.usage);
+  // Those of local memory were fitted to work that contends: of other work its own are not less.
+  if (!tasks.contends()) {
+    Usage without = asked.usage;
+    without.local_bytes_per_thread = 0;
+    margins = wider(margins, margins_with(without));
+  }
   return intervals_of(simulations, margins, tasks.mean_cycles(),
                       most_pct(asked.launch, asked.limits, occupancy, sm_count, tasks));
 }

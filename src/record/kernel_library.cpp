@@ -102,7 +102,7 @@ constexpr LibraryPattern kPatterns[] = {
     {"turing_", "gemm", &kProducts},
     {"ampere_", "gemm", &kProducts},
     {"flash::", "", &kFlash},
-    {"pytorch_flash::", "", &kFlash},
+    {"pytorch_flash::", "", &kFmha},
     {"cutlass::device_kernel", "flash::", &kFlash},
     {"fmha_cutlass", "", &kFmha},
     {"deep_gemm::", "", &kDeepGemm},

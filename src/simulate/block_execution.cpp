@@ -156,7 +156,7 @@ double IndependentBlocks::run(const RunningBlock& running) {
     end = due + late;
     // The mean of n even draws of which the latest is known.
     const double early = late * (warps - 1) / (2 * warps);
-    execution_.residency.add_warps(execution_.sm(running.sm), begin, end - early, warps);
+    execution_.residency.add_warps(sm, begin, end - early, warps);
   }
   if (!last_ends_.empty()) {
     const int blocks = execution_.rules.blocks_per_sm;

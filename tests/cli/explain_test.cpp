@@ -16,6 +16,7 @@
 #include "record/columns.hpp"
 #include "record/csv.hpp"
 #include "run_command.hpp"
+#include "simulate/work.hpp"
 
 namespace occbench {
 namespace {
@@ -389,6 +390,7 @@ TEST(ExplainNumbers, ALastWaveOfEqualBlocksIsToldWithTheIntervalThatPredictHasOf
     for (const std::string& time : {std::string(), fmt::format(" --time-us {}", time_us)}) {
       std::string work = given;
       if (!time.empty()) work = nlohmann::json::parse(printed("predict" + asked + time)).at("work");
+      EXPECT_NEAR(parse_work(work).cycles / parse_work(given).cycles, 1, 0.02);
       const auto predicted = nlohmann::json::parse(printed("predict --work " + work + asked));
       const double theory = predicted.at("theoretical_pct");
       const auto findings = nlohmann::json::parse(printed("explain" + asked + time)).at("findings");

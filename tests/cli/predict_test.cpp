@@ -783,6 +783,21 @@ TEST_F(PredictBatch, WorkInMicrosecondsIsReadAtTheHighestClockOfTheGpuAndSaysSo)
   EXPECT_EQ(table_cell(found, 1, "note") + table_cell(found, 2, "note"), "");
 }
 
+TEST_F(PredictBatch, SpillsWidenAnInterval) {
+  const std::string launch = "9.0,132,NVIDIA H200,256,";
+  const CsvTable found = table(
+      "compute_capability,sm_count,gpu,block_threads,grid_blocks,registers_per_thread,work,spill_bytes\n" +
+      launch + "13108,48,equal:18288,\n" + launch + "13108,48,equal:18288,992\n" + launch +
+      "1300,32,equal:20000,\n" + launch + "1300,32,equal:20000,64\n");
+  for (const std::size_t plain : {std::size_t{0}, std::size_t{2}}) {
+    const auto cell = [&](std::size_t row, const char* name) {
+      return std::stod(table_cell(found, row, name));
+    };
+    EXPECT_LT(cell(plain + 1, "predicted_low_pct"), cell(plain, "predicted_low_pct") - 5);
+    EXPECT_GE(cell(plain + 1, "predicted_high_pct"), cell(plain, "predicted_high_pct"));
+  }
+}
+
 TEST_F(PredictBatch, TimeAloneIsReadAtTheHighestClockOfTheGpu) {
   // 303 us at the 1,980 MHz of an H200's data sheet are 600,000 cycles, three rounds of blocks.
   const std::string launch = "9.0,132,NVIDIA H200,256,2218,20,303.03,";

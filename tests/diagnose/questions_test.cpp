@@ -269,10 +269,13 @@ TEST(ByNumbers, FourAndALargeFractionOfAWaveLoseThreePointsAndTheRestIsSomething
   EXPECT_NEAR(warps.points, 100 * 3.9 / 8 - 31, 0.1);
   EXPECT_EQ(warps.confidence, Confidence::inferred);
   EXPECT_THAT(warps.sentence,
-              HasSubstr("uneven, or contend for memory, issue slots or a pipe, which were not read"));
+              HasSubstr("uneven, or contend for memory or issue slots or a pipe, which were not read"));
   // With what they may contend for it is known.
   facts.readings.counters.issue_active_pct = 20;
   facts.readings.counters.dram_busy_pct = 10;
+  EXPECT_THAT(the(diagnose(facts), Cause::uneven_warps).sentence,
+              HasSubstr("or contend for a pipe, which was not read"));
+  facts.readings.counters.fp32_pipe_pct = 10;
   EXPECT_EQ(the(diagnose(facts), Cause::uneven_warps).confidence, Confidence::measured);
   // Or a block and a half are missing.
   facts.readings.counters.resident_blocks = 2.5;

@@ -251,7 +251,7 @@ TEST(KernelLibrary, IsKnownByNamespaceOrByTheTypesOfItsParameters) {
           "void cutlass::device_kernel<flash::enable_sm90_or_later<flash::FlashAttnFwdSm90<int> > >(int)"),
       "FlashAttention");
   EXPECT_EQ(name_of("void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<64> >(int)"),
-            "FlashAttention");
+            "PyTorch or xFormers");
   EXPECT_EQ(name_of("fmha_cutlassF_f16_aligned_64x64_rf_sm80(int)"), "PyTorch or xFormers");
   EXPECT_EQ(name_of("void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<int> >(int)"),
             "CUTLASS");
