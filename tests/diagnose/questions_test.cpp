@@ -395,6 +395,7 @@ TEST(ByNumbers, ThirdsOfPlacesAndWarpsThatAreMissingAreUnevenHoweverManyWaitForM
   CounterValues& counters = facts.readings.counters;
   counters.issue_active_pct = 8;
   counters.eligible_warps = 0.1;
+  counters.fp32_pipe_pct = 5;
   const auto first = [&](double achieved, double resident_blocks, double dram_busy_pct, double stalled) {
     counters.achieved_pct = achieved;
     counters.resident_blocks = resident_blocks;
