@@ -108,5 +108,6 @@ def main() -> int:
 
 if __name__ == "__main__":
     if sys.stdout is not None:
-        sys.stdout.reconfigure(errors="surrogateescape")  # a file's name is bytes
+        # A file's name is bytes, and few encodings have all characters of names.
+        sys.stdout.reconfigure(errors="surrogateescape" if sys.stdout.encoding == "utf-8" else "backslashreplace")
     sys.exit(main())

@@ -56,16 +56,19 @@ def write_pictures(drawn: list[Drawn], folder: Path, formats: list[str]) -> tupl
     # The renderer may abort its process. A fork of this one would have the locks of Polars' threads without the threads.
     spawning = multiprocessing.get_context("spawn")
     renderer = ProcessPoolExecutor(1, spawning)
-    for entry in drawn:
-        chart = specification(entry)
-        try:
-            contents = renderer.submit(pictures_of, chart, formats).result()
-        except Exception as error:  # of the renderer, or of the pool whose process is gone
-            left_out.append(LeftOut(entry.chart, f"its renderer failed: {error}", fault=True))
-            renderer = ProcessPoolExecutor(1, spawning)
-            continue
-        for name, content in contents.items():
-            replace_bytes(file_of(entry, name), content)
-            written.append(file_of(entry, name))
-    renderer.shutdown()
+    try:
+        for entry in drawn:
+            chart = specification(entry)
+            try:
+                contents = renderer.submit(pictures_of, chart, formats).result()
+            except Exception as error:  # of the renderer, or of the pool whose process is gone
+                left_out.append(LeftOut(entry.chart, f"its renderer failed: {error}", fault=True))
+                renderer.shutdown()
+                renderer = ProcessPoolExecutor(1, spawning)
+                continue
+            for name, content in contents.items():
+                replace_bytes(file_of(entry, name), content)
+                written.append(file_of(entry, name))
+    finally:
+        renderer.shutdown()
     return written, left_out
