@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <iosfwd>
@@ -63,6 +64,19 @@ struct DeviceKernel : LaunchBounds {
   bool moves_registers = false;
   std::string toolkit;  ///< version of the assembler, "13.0.88"; empty if not known
 };
+
+/// Within these limits no answer names a block size that the kernel cannot be launched with, or fewer registers where it spills
+/// already or may, or
+/// moves them between its warps.
+inline void narrow_to_kernel(Limits& limits, const DeviceKernel& kernel) {
+  const auto required = static_cast<int>(kernel.required_block_threads);
+  if (required > 0) limits.min_threads_per_block = limits.max_threads_per_block = required;
+  if (kernel.max_block_threads > 0)
+    limits.max_threads_per_block =
+        static_cast<int>(std::min<std::int64_t>(limits.max_threads_per_block, kernel.max_block_threads));
+  if (!kernel.local || kernel.local->bytes > 0 || kernel.moves_registers)
+    limits.min_registers_per_thread = kernel.usage.registers_per_thread;
+}
 
 /// nvdisasm takes seconds for a cubin of half a megabyte, and libraries have thousands.
 inline constexpr std::size_t kMostDisassembled = 50;

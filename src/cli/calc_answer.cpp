@@ -457,8 +457,8 @@ std::string time_sentence(const TheoryAdvice& advice, double waves) {
     return "Time: none is saved with this grid, whose blocks are all resident at once.";
   const double ratio = least_time_ratio(advice);
   const double saved = most_time_saved(ratio, waves);
-  const double rounds = std::ceil(waves);
-  const double after = std::ceil(waves * ratio - 1e-9);
+  const double rounds = rounds_of(waves);
+  const double after = rounds_of(waves * ratio);
   if (keeps_rounds(ratio, waves))
     return fmt::format(
         "Time: equal blocks take {:.0f} rounds as now, and save none with {}; uneven ones take at most "

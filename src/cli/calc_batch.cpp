@@ -219,18 +219,6 @@ bool has_launch_bounds(const DeviceKernel& kernel) {
   return kernel.max_block_threads > 0 || kernel.required_block_threads > 0;
 }
 
-/// Then no answer names a block size that the kernel cannot be launched with, or fewer registers where it spills already or may, or
-/// moves them between its warps.
-void narrow_to_kernel(Limits& limits, const DeviceKernel& kernel) {
-  const auto required = static_cast<int>(kernel.required_block_threads);
-  if (required > 0) limits.min_threads_per_block = limits.max_threads_per_block = required;
-  if (kernel.max_block_threads > 0)
-    limits.max_threads_per_block =
-        static_cast<int>(std::min<std::int64_t>(limits.max_threads_per_block, kernel.max_block_threads));
-  if (!kernel.local || kernel.local->bytes > 0 || kernel.moves_registers)
-    limits.min_registers_per_thread = kernel.usage.registers_per_thread;
-}
-
 Question question_at(const DeviceKernel& kernel, const BinaryQuestion& asked, int block_threads) {
   Question question{limits_for(kernel, asked), {asked.launch, kernel.usage}, std::nullopt, {}};
   Launch& launch = question.configuration.launch;

@@ -30,6 +30,7 @@
 #include "programs/program.hpp"
 #include "record/case_filter.hpp"
 #include "record/columns.hpp"
+#include "record/counter_columns.hpp"
 #include "record/csv.hpp"
 #include "record/json.hpp"
 #include "record/replay.hpp"
@@ -445,17 +446,6 @@ void print_text(const CaseRecord& record, const Situation& situation, const std:
                  out);
 }
 
-/// Sections of ncu show some counters under another name.
-struct NcuName {
-  std::string_view name;
-  std::string_view metric;  ///< of a column
-  double scale;             ///< of its values to those of `metric`
-};
-constexpr NcuName kNcuNames[] = {
-    {"gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
-     "dram__throughput.avg.pct_of_peak_sustained_elapsed", 1},
-    {"smsp__issue_active.avg.per_cycle_active", "smsp__issue_active.avg.pct_of_peak_sustained_active", 100}};
-
 /// @param text  "resident_blocks=7.3", or with the counter's own name, in the units of ncu
 /// @param parts  names of counters of a sum that were given, by column
 void set_counter(Readings& readings, std::map<const Column*, std::set<std::string_view>>& parts,
@@ -470,8 +460,7 @@ void set_counter(Readings& readings, std::map<const Column*, std::set<std::strin
     readings.achieved_elapsed_pct = parse_number<double>(value, "--counter achieved_elapsed_pct", 0, 100);
     return;
   }
-  const NcuName* const in_ncu = std::ranges::find(kNcuNames, name, &NcuName::name);
-  const NcuName asked = in_ncu == std::end(kNcuNames) ? NcuName{name, name, 1} : *in_ncu;
+  const ScaledMetric asked = metric_of(name);
   const Column* found = nullptr;
   std::vector<std::string_view> taken = {"achieved_elapsed_pct"};
   std::vector<std::string> metrics;

@@ -35,39 +35,6 @@
 namespace occbench {
 namespace {
 
-/// The note of a prediction with a profile that was made on no such GPU.
-constexpr const char* kUnverified =
-    "unverified: no such GPU was calibrated, and none but GH100s was ever compared with its counters; on "
-    "GH100s "
-    "held out, ranges of all parameters (docs/any-gpu.md) had 95 % of 434 launches, but 69 % of 26 of uneven "
-    "blocks "
-    "and 60 % of 10 in clusters";
-
-/// @param work  that uses device memory has its bandwidth told
-void note_generic(std::string& note, const Launch& launch, const std::optional<Work>& work,
-                  const ChosenProfile& chosen) {
-  add_note(note, kUnverified);
-  if (work && work->rates().bytes > 0)
-    add_note(
-        note,
-        fmt::format(
-            "device memory is taken to move {:.3g} B a cycle for each SM{}",
-            chosen.profile.model.parameters.bytes_per_cycle / chosen.profile.sm_count(),
-            chosen.has_bandwidth_of_others
-                ? ", the middle of GPUs of the nearest compute capability: another card may have more or less"
-                : ""));
-  if (launch.cluster_blocks > 1)
-    add_note(
-        note,
-        "the GPCs are not known and taken as equal: fewer clusters may fit at once, which takes more rounds");
-}
-
-void note_draw(std::string& note, const Work& work) {
-  if (const auto seed = work.seed())
-    add_note(note,
-             fmt::format("the work is the draw of seed {}, and the interval does not cover others", *seed));
-}
-
 struct PredictOptions : LaunchOptions {
   std::string profile;
   Chance chance;
@@ -130,8 +97,7 @@ ChosenWork work_of(const PredictOptions& options, const Asked& asked) {
   }
   if (!options.durations_file.empty()) return {};
   ObservedLaunch observed = options.observed;
-  if (options.time_us && clock_mhz)
-    observed.elapsed_cycles = std::max(1.0, (*options.time_us - kRecordOverheadUs) * *clock_mhz);
+  if (options.time_us && clock_mhz) observed.elapsed_cycles = cycles_of_record(*options.time_us, *clock_mhz);
   auto inferred = infer_work(asked, observed);
   if (!inferred) throw InputError("--time-us: the GPU's clock is not known: give --clock-mhz");
   return {

@@ -351,11 +351,9 @@ std::optional<Claim> uneven_warps(const Situation& situation) {
                                {"blocks_per_sm", situation.occupancy.blocks_per_sm}}),
       .because = fmt::format(
           "{}, and an SM takes new blocks only when one has ended{}",
-          simulated > 0        ? "warps within a block are uneven"
-          : or_contend.empty() ? "warps have exited or not begun while others of their block run"
-                               : "warps have exited or not begun while others of their block run (they are "
-                                 "uneven" +
-                                     or_contend + ")",
+          simulated > 0 ? "warps within a block are uneven"
+                        : "warps have exited or not begun while others of their block run" +
+                              (or_contend.empty() ? "" : " (they are uneven" + or_contend + ")"),
           more_blocks ? fmt::format("; it then holds more than the calculator's {}, since warps have exited",
                                     situation.occupancy.blocks_per_sm)
                       : ""),

@@ -102,7 +102,7 @@ std::optional<Claim> limit_claim(
   if (claim.no_time.empty() && !claim.time && situation.wave > 0 &&
       keeps_rounds(least_time_ratio(*claim.advice), situation.waves()))
     claim.beside_time =
-        fmt::format(" Equal blocks take {:.0f} rounds as now, and save none.", std::ceil(situation.waves()));
+        fmt::format(" Equal blocks take {:.0f} rounds as now, and save none.", rounds_of(situation.waves()));
   return claim;
 }
 

@@ -349,8 +349,7 @@ LaunchFacts facts_of_numbers(const CaseRecord& record, std::optional<double> giv
   const LaunchOnDevice on = launch_on_device(record);
   const ChosenProfile profile = profile_of(record);
   std::optional<double> cycles_of_time;
-  if (facts.most_cycles_active)
-    cycles_of_time = std::max(1.0, *facts.most_cycles_active - kRecordOverheadUs * *clock_mhz);
+  if (facts.most_cycles_active) cycles_of_time = cycles_of_record(*record.times.time_us, *clock_mhz);
   std::optional<Prediction> inferred;
   try {
     if (const auto work = infer_work(

@@ -332,15 +332,18 @@ double least_time_ratio(const TheoryAdvice& advice) {
   return least;
 }
 
-constexpr double kRounding = 1e-9;
+double rounds_of(double waves) {
+  constexpr double kRounding = 1e-9;
+  return std::ceil(waves - kRounding);
+}
 
 bool keeps_rounds(double ratio, double waves) {
-  return waves > 1 && ratio < 1 && std::ceil(waves * ratio - kRounding) == std::ceil(waves - kRounding);
+  return waves > 1 && ratio < 1 && rounds_of(waves * ratio) == rounds_of(waves);
 }
 
 double most_time_saved(double ratio, double waves) {
   if (waves > 0 && waves <= 1) return 0;
-  const double rounds = waves > 0 ? std::ceil(waves * ratio - kRounding) / std::ceil(waves - kRounding) : 1;
+  const double rounds = waves > 0 ? rounds_of(waves * ratio) / rounds_of(waves) : 1;
   return 1 - std::min(ratio, rounds);
 }
 

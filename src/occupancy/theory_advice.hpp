@@ -118,6 +118,8 @@ double least_time_ratio(const TheoryAdvice& advice);
 /// @param waves  of the launch now; 0 = not known
 /// @returns the share of the time
 double most_time_saved(double ratio, double waves);
+/// Rounds in which equal blocks run: whole waves, the last may be partial.
+double rounds_of(double waves);
 /// Whether equal blocks take as many rounds then, so that uneven ones alone may save something.
 bool keeps_rounds(double ratio, double waves);
 

@@ -196,13 +196,6 @@ WorkKind kind_of(const Launch& launch, const Usage& usage, const Occupancy& occu
                                                  : WorkKind::partial_last_wave;
 }
 
-KindMargins wider(const KindMargins& one, const KindMargins& other) {
-  const auto of = [](const Margin& a, const Margin& b) {
-    return Margin{std::max(a.below, b.below), std::max(a.above, b.above)};
-  };
-  return {of(one.achieved, other.achieved), of(one.elapsed, other.elapsed)};
-}
-
 const KindMargins& margins_of(WorkKind kind) {
   static_assert(std::size(kMargins) == kWorkKinds);
   return std::ranges::find(kMargins, kind, &std::pair<WorkKind, KindMargins>::first)->second;

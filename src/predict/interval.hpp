@@ -99,9 +99,6 @@ struct KindMargins {
   Margin elapsed;  ///< of occupancy over elapsed cycles
 };
 
-/// Of each side the larger margin.
-KindMargins wider(const KindMargins& one, const KindMargins& other);
-
 /// From the table src/predict/interval_margins.csv, which build/cpu/bin/interval_margins writes.
 const KindMargins& margins_of(WorkKind kind);
 

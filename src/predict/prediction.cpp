@@ -120,6 +120,14 @@ Losses find_losses(const Runs& runs, const Tasks& tasks, double theoretical, dou
           .contention = uneven_warps - with_contention};
 }
 
+/// Of each side the larger margin.
+KindMargins wider(const KindMargins& one, const KindMargins& other) {
+  const auto of = [](const Margin& a, const Margin& b) {
+    return Margin{std::max(a.below, b.below), std::max(a.above, b.above)};
+  };
+  return {of(one.achieved, other.achieved), of(one.elapsed, other.elapsed)};
+}
+
 }  // namespace
 
 std::int64_t runs_of(const Tasks& tasks, const Chance& chance) {

@@ -60,7 +60,21 @@ std::vector<double> elapsed_occupancy(const ReadingsByCounter& readings, double 
   return numbers_of(values);
 }
 
+/// Names in sections of ncu.
+constexpr std::pair<std::string_view, ScaledMetric> kNcuNames[] = {
+    {"gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
+     {"dram__throughput.avg.pct_of_peak_sustained_elapsed"}},
+    {"smsp__issue_active.avg.per_cycle_active",
+     {"smsp__issue_active.avg.pct_of_peak_sustained_active", 100}}};
+
 }  // namespace
+
+ScaledMetric metric_of(std::string_view name) {
+  for (const auto& [shown, metric] : kNcuNames) {
+    if (shown == name) return metric;
+  }
+  return {name};
+}
 
 std::vector<std::string> counters_read(CounterRead most) {
   std::vector<std::string> counters = {std::string(kWarpsActive)};

@@ -20,6 +20,14 @@ using ReadingsByCounter = std::map<std::string, std::vector<double>, std::less<>
 /// The counters of columns that are read as often as `most`, or oftener, and what else these columns need.
 std::vector<std::string> counters_read(CounterRead most);
 
+/// A metric of a column, and what values under a name that `ncu` shows are to be multiplied by for it.
+struct ScaledMetric {
+  std::string_view metric;
+  double scale = 1;
+};
+/// Sections of `ncu` show some counters under another name; any other name is the metric's own.
+ScaledMetric metric_of(std::string_view name);
+
 /// Readings that are numbers.
 std::vector<double> numbers_of(std::span<const double> readings);
 

@@ -36,6 +36,14 @@ std::optional<double> above_zero(const std::optional<double>& value) {
   return value && *value > 0 ? value : std::nullopt;
 }
 
+/// The note of a prediction with a profile that was made on no such GPU.
+constexpr const char* kUnverified =
+    "unverified: no such GPU was calibrated, and none but GH100s was ever compared with its counters; on "
+    "GH100s "
+    "held out, ranges of all parameters (docs/any-gpu.md) had 95 % of 434 launches, but 69 % of 26 of uneven "
+    "blocks "
+    "and 60 % of 10 in clusters";
+
 bool is_sampled(const CaseRecord& record) {
   return record.readings.achieved_source == AchievedSource::sampled;
 }
@@ -141,12 +149,41 @@ std::set<std::string> remarks_on_profiles(std::span<const CaseRecord> cases) {
   return remarks;
 }
 
+double cycles_of_record(double time_us, double clock_mhz) {
+  return std::max(1.0, (time_us - kRecordOverheadUs) * clock_mhz);
+}
+
+void note_generic(std::string& note, const Launch& launch, const std::optional<Work>& work,
+                  const ChosenProfile& chosen) {
+  add_note(note, kUnverified);
+  if (work && work->rates().bytes > 0)
+    add_note(
+        note,
+        fmt::format(
+            "device memory is taken to move {:.3g} B a cycle for each SM{}",
+            chosen.profile.model.parameters.bytes_per_cycle / chosen.profile.sm_count(),
+            chosen.has_bandwidth_of_others
+                ? ", the middle of GPUs of the nearest compute capability: another card may have more or less"
+                : ""));
+  if (launch.cluster_blocks > 1)
+    add_note(
+        note,
+        "the GPCs are not known and taken as equal: fewer clusters may fit at once, which takes more rounds");
+}
+
+void note_draw(std::string& note, const Work& work) {
+  if (const auto seed = work.seed())
+    add_note(note,
+             fmt::format("the work is the draw of seed {}, and the interval does not cover others", *seed));
+}
+
 ObservedLaunch observed_of(const CaseRecord& record, const DeviceProfile& profile) {
   ObservedLaunch observed;
   const std::optional<double> clock = clock_mhz(record, profile);
   if (above_zero(record.times.time_us) && clock) {
-    const double overhead_us = is_sampled(record) ? 0 : kRecordOverheadUs;
-    observed.elapsed_cycles = std::max(1.0, (*record.times.time_us - overhead_us) * *clock);
+    const double time_us = *record.times.time_us;
+    observed.elapsed_cycles =
+        is_sampled(record) ? std::max(1.0, time_us * *clock) : cycles_of_record(time_us, *clock);
   } else {
     observed.cycles_active_mean = above_zero(record.readings.counters.sm_cycles_active_avg);
   }

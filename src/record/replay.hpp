@@ -68,6 +68,15 @@ std::set<std::string> remarks_on_profiles(std::span<const CaseRecord> cases);
 /// parameter of a device profile: only work that is inferred from such a time depends on it. Times by samples
 /// have none of it.
 inline constexpr double kRecordOverheadUs = 0.75;
+/// Cycles that SMs are active in such a time, at least 1.
+double cycles_of_record(double time_us, double clock_mhz);
+
+/// Says of a prediction with a profile that was made on no such GPU how sure it is, and what it takes for known.
+/// @param work  that uses device memory has its bandwidth told
+void note_generic(std::string& note, const Launch& launch, const std::optional<Work>& work,
+                  const ChosenProfile& chosen);
+/// Says of drawn work that it is one draw.
+void note_draw(std::string& note, const Work& work);
 
 /// The note of a record that could not be predicted.
 std::string no_prediction(std::string_view why);
