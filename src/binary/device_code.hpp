@@ -65,9 +65,8 @@ struct DeviceKernel : LaunchBounds {
   std::string toolkit;  ///< version of the assembler, "13.0.88"; empty if not known
 };
 
-/// Within these limits no answer names a block size that the kernel cannot be launched with, or fewer registers where it spills
-/// already or may, or
-/// moves them between its warps.
+/// Within these limits no answer names a block size that the kernel cannot be launched with, or fewer registers where it spills,
+/// may spill, or moves them between its warps.
 inline void narrow_to_kernel(Limits& limits, const DeviceKernel& kernel) {
   const auto required = static_cast<int>(kernel.required_block_threads);
   if (required > 0) limits.min_threads_per_block = limits.max_threads_per_block = required;
