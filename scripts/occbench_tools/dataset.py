@@ -123,6 +123,11 @@ def parameter(name: str) -> pl.Expr:
     return pl.col("parameters").str.extract(rf"(?:^|;){name}=([^;]*)")
 
 
+def unit_use(unit: str) -> pl.Expr:
+    """How much of its peak a unit was used, %, from `unit_use`, which is `key=value;key=value`; null where it was not read."""
+    return pl.col("unit_use").str.extract(rf"(?:^|;){unit}=([^;]*)").cast(pl.Float64, strict=False)
+
+
 def parameter_names(frame: pl.DataFrame) -> list[str]:
     """Those that are words."""
     keys = frame["parameters"].drop_nulls().str.extract_all(r"(?:^|;)\w+=").explode().drop_nulls()

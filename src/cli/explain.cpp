@@ -448,7 +448,7 @@ void print_text(const CaseRecord& record, const Situation& situation, const std:
 
 /// @param text  "resident_blocks=7.3", or with the counter's own name, in the units of ncu
 /// @param parts  names of counters of a sum that were given, by column
-void set_counter(Readings& readings, std::map<const Column*, std::set<std::string_view>>& parts,
+void set_counter(Readings& readings, std::map<const NamedCounter*, std::set<std::string_view>>& parts,
                  std::string_view text) {
   const std::size_t equals = std::min(text.find('='), text.size());
   const std::string_view name = text.substr(0, equals);
@@ -461,15 +461,15 @@ void set_counter(Readings& readings, std::map<const Column*, std::set<std::strin
     return;
   }
   const ScaledMetric asked = metric_of(name);
-  const Column* found = nullptr;
+  const NamedCounter* found = nullptr;
   std::vector<std::string_view> taken = {"achieved_elapsed_pct"};
   std::vector<std::string> metrics;
-  for (const Column& column : columns()) {
-    if (!column.counter || column.name == "achieved_pct") continue;
-    const std::vector<std::string_view> summed = split(column.counter->metric, '+');
-    if (column.name == name || column.counter->metric == asked.metric || std::ranges::count(summed, name) > 0)
-      found = &column;
-    taken.push_back(column.name);
+  for (const NamedCounter& each : named_counters()) {
+    if (each.name == "achieved_pct") continue;
+    const std::vector<std::string_view> summed = split(each.counter.metric, '+');
+    if (each.name == name || each.counter.metric == asked.metric || std::ranges::count(summed, name) > 0)
+      found = &each;
+    taken.push_back(each.name);
     metrics.insert(metrics.end(), summed.begin(), summed.end());
   }
   if (found == nullptr)
@@ -479,20 +479,20 @@ void set_counter(Readings& readings, std::map<const Column*, std::set<std::strin
         name, fmt::join(taken, ", "), nearest_names(name, metrics, 1).front());
   const double read = parse_number<double>(value, fmt::format("--counter {}", name), 0,
                                            found->unit == "%" ? 100 / asked.scale : kMostMeasured);
-  Real& reading = readings.counters.*found->counter->value;
-  const bool is_part = name != found->name && asked.metric != found->counter->metric;
+  Real& reading = readings.counters.*found->counter.value;
+  const bool is_part = name != found->name && asked.metric != found->counter.metric;
   const bool is_first = is_part && parts[found].empty();
   if ((reading && (!is_part || is_first)) || (is_part && !parts[found].insert(name).second))
     throw InputError("--counter: '{}' gives {} twice", name, found->name);
-  reading = reading.value_or(0) + (name == found->name ? 1 : found->counter->scale * asked.scale) * read;
+  reading = reading.value_or(0) + (name == found->name ? 1 : found->counter.scale * asked.scale) * read;
 }
 
 void set_counters(Readings& readings, const std::vector<std::string>& texts) {
-  std::map<const Column*, std::set<std::string_view>> parts;
+  std::map<const NamedCounter*, std::set<std::string_view>> parts;
   for (const std::string& text : texts) set_counter(readings, parts, text);
-  for (const auto& [column, given] : parts) {
-    for (const std::string_view part : split(column->counter->metric, '+')) {
-      if (!given.contains(part)) throw InputError("--counter: {} is a sum; give {} too", column->name, part);
+  for (const auto& [sum, given] : parts) {
+    for (const std::string_view part : split(sum->counter.metric, '+')) {
+      if (!given.contains(part)) throw InputError("--counter: {} is a sum; give {} too", sum->name, part);
     }
   }
 }

@@ -7,11 +7,12 @@
 #include "occupancy/text.hpp"
 #include "occupancy/warps.hpp"
 #include "predict/kernel_costs.hpp"
+#include "record/columns.hpp"
 
 namespace occbench {
 namespace {
 
-/// Of its peak, from which on device memory is busy enough to delay warps. Requests queue before it is full.
+/// Of its peak, from which on device memory or L2 is busy enough to delay warps. Requests queue before it is full.
 constexpr double kBusyMemoryPct = 50;
 /// Share of an SM's active warps that wait for the same thing, from which on that is what they do.
 constexpr double kMostWait = 0.5;
@@ -47,6 +48,12 @@ double share_of_warps(const Situation& situation, double stalled_warps) {
 double waiting_for_memory(const Situation& situation) {
   const CounterValues& counters = situation.counters();
   return share_of_warps(situation, counters.memory_stall_warps.value_or(0));
+}
+
+/// Whether device memory or L2, as far as they were read, may delay warps.
+bool is_memory_busy(const Situation& situation) {
+  const CounterValues& counters = situation.counters();
+  return std::max(counters.dram_busy_pct.value_or(0), counters.l2_use_pct.value_or(0)) >= kBusyMemoryPct;
 }
 
 double atomic_requests(const Situation& situation) {
@@ -126,11 +133,18 @@ bool work_is_of_memory(const Situation& situation) {
 
 Evidence most_used(const Situation& situation, double share) {
   const CounterValues& counters = situation.counters();
-  const Evidence uses[] = {{"issue_active_pct", share * counters.issue_active_pct.value_or(0)},
-                           {"fp32_pipe_pct", share * counters.fp32_pipe_pct.value_or(0)},
-                           {"xu_pipe_pct", share * counters.xu_pipe_pct.value_or(0)},
-                           {"dram_busy_pct", counters.dram_busy_pct.value_or(0)}};
+  std::vector<Evidence> uses = {{"issue_active_pct", share * counters.issue_active_pct.value_or(0)},
+                                {"dram_busy_pct", counters.dram_busy_pct.value_or(0)}};
+  for (const Unit& unit : units())
+    uses.push_back(
+        {unit.name, (is_of_memory(unit.name) ? 1 : share) * (counters.*unit.counter.value).value_or(0)});
   return *std::ranges::max_element(uses, {}, &Evidence::value);
+}
+
+bool is_of_memory(std::string_view column) {
+  return column == "dram_busy_pct" || std::ranges::any_of(units(), [&](const Unit& unit) {
+           return unit.name == column && unit.kind == UnitKind::memory;
+         });
 }
 
 std::optional<Evidence> saturated_resource(const Situation& situation) {
@@ -156,8 +170,11 @@ std::string_view if_even(const Situation& situation) {
 }
 
 bool waits_for_latency(const Situation& situation) {
-  const std::optional<double>& busy = situation.counters().dram_busy_pct;
-  return most_wait_for_memory(situation) && busy && *busy < kBusyMemoryPct;
+  return most_wait_for_memory(situation) && situation.counters().dram_busy_pct && !is_memory_busy(situation);
+}
+
+std::string_view unless_l2_is_busy(const Situation& situation) {
+  return situation.counters().l2_use_pct ? "" : ", unless L2 is busy, which was not read";
 }
 
 bool may_share_addresses(const Situation& situation) {
@@ -248,7 +265,7 @@ std::optional<Claim> atomics(const Situation& situation) {
 std::optional<Claim> memory_contention(const Situation& situation) {
   const CounterValues& counters = situation.counters();
   const double simulated = work_is_of_memory(situation) ? std::max(0.0, simulated_contention(situation)) : 0;
-  const bool busy = counters.dram_busy_pct.value_or(0) >= kBusyMemoryPct;
+  const bool busy = is_memory_busy(situation);
   const double waiting = waiting_for_memory(situation);
   const bool at_work = busy || most_wait_for_memory(situation);
   if (simulated == 0 && (!at_work || is_uneven(situation))) return std::nullopt;
@@ -259,21 +276,25 @@ std::optional<Claim> memory_contention(const Situation& situation) {
       .takes_rest = at_work,
       .confidence = simulated > 0 ? Confidence::simulated : Confidence::inferred,
       .evidence = evidence_of({{"dram_busy_pct", counters.dram_busy_pct},
+                               {"l2_use_pct", counters.l2_use_pct},
                                {"memory_stall_warps", counters.memory_stall_warps},
                                {"issue_active_pct", counters.issue_active_pct},
                                {"resident_blocks", counters.resident_blocks}}),
-      .because = (of_latency ? fmt::format("{:.0f} % of the active warps wait for memory, of which the "
-                                           "device's is {:.0f} % busy",
-                                           100 * waiting, *counters.dram_busy_pct)
-                             : "warps contend for memory") +
-                 ends_apart(situation),
-      .remedy =
-          fmt::format("{}{}",
-                      of_latency ? "Have more loads in flight, unless L2 is busy, which was not read, or "
-                                   "spread what goes to one address; fewer bytes of device memory help "
-                                   "little."
-                                 : "Move fewer bytes or reuse them from shared memory.",
-                      if_uneven(situation)),
+      .because =
+          (of_latency
+               ? fmt::format("{:.0f} % of the active warps wait for memory, of which the "
+                             "device's is {:.0f} % busy{}",
+                             100 * waiting, *counters.dram_busy_pct,
+                             counters.l2_use_pct ? fmt::format(" and L2 {:.0f} %", *counters.l2_use_pct) : "")
+               : "warps contend for memory") +
+          ends_apart(situation),
+      .remedy = fmt::format(
+          "{}{}",
+          of_latency ? fmt::format("Have more loads in flight{}, or spread what goes to one address; fewer "
+                                   "bytes of device memory help little.",
+                                   unless_l2_is_busy(situation))
+                     : "Move fewer bytes or reuse them from shared memory.",
+          if_uneven(situation)),
       .time_ratio = time_with_more_warps,
       .beside_time = std::string(kBesideOccupancy)};
 }
@@ -282,20 +303,25 @@ std::optional<Claim> issue_contention(const Situation& situation) {
   const CounterValues& counters = situation.counters();
   const double simulated = work_is_of_memory(situation) ? 0 : std::max(0.0, simulated_contention(situation));
   const std::optional<Evidence> saturated = saturated_resource(situation);
-  const bool of_sm = saturated && saturated->column != "dram_busy_pct";
+  const bool of_sm = saturated && !is_of_memory(saturated->column);
   const bool at_work = of_sm || counters.eligible_warps.value_or(0) >= kManyEligible;
   if (simulated == 0 && (!at_work || is_uneven(situation))) return std::nullopt;
-  const bool of_pipe = of_sm && saturated->column != "issue_active_pct";
+  const bool of_unit = of_sm && saturated->column != "issue_active_pct";
+  const auto unit = std::ranges::max_element(units(), {}, [&](const Unit& each) {
+    return each.kind == UnitKind::memory ? 0 : (counters.*each.counter.value).value_or(0);
+  });
   return Claim{
       .points = simulated,
       .takes_rest = at_work,
       .confidence = simulated > 0 ? Confidence::simulated : Confidence::inferred,
       .evidence = evidence_of({{"issue_active_pct", counters.issue_active_pct},
                                {"eligible_warps", counters.eligible_warps},
-                               {"fp32_pipe_pct", counters.fp32_pipe_pct},
-                               {"xu_pipe_pct", counters.xu_pipe_pct},
+                               {unit->name, counters.*unit->counter.value},
                                {"resident_blocks", counters.resident_blocks}}),
-      .because = fmt::format("warps contend for {}{}", of_pipe ? "a pipe" : "issue slots or a pipe",
+      .because = fmt::format("warps contend for {}{}",
+                             !of_unit                       ? "issue slots or a pipe"
+                             : unit->kind == UnitKind::pipe ? fmt::format("the {} pipe", unit->key)
+                                                            : "L1 or shared memory",
                              ends_apart(situation)),
       .remedy = "Fewer instructions help; more waves of blocks fill the places of warps that have finished.",
       .time_ratio = time_with_more_warps,

@@ -92,8 +92,8 @@ std::optional<Claim> limit_claim(
   if (waits_for_latency(situation)) {
     claim.remedy += fmt::format(
         " Warps wait for memory, and the device's is {:.0f} % busy: more or wider loads in flight of each "
-        "thread do the same without more warps, unless L2 is busy, which was not read.",
-        *situation.counters().dram_busy_pct);
+        "thread do the same without more warps{}.",
+        *situation.counters().dram_busy_pct, unless_l2_is_busy(situation));
   }
   claim.no_time = no_time_by_theory(situation, *claim.advice);
   if (spilled && claim.no_time.empty() && !claim.time)
@@ -140,8 +140,8 @@ double active_of_scheduler(const Situation& situation, double achieved_pct, doub
                   of_sm / std::clamp(of_sm, 1.0, spread));
 }
 
-/// Cycles for which an instruction of a warp takes the narrowest of the pipes that are counted, of four lanes a scheduler; 7.87 were
-/// recorded.
+/// Cycles for which an instruction of a warp takes the narrowest of the pipes below, of four lanes a scheduler; 7.87 were recorded.
+/// Those of FP64 and tensors take longer on some GPUs.
 constexpr double kCyclesInPipe = 8;
 
 /// Which counters of warps or cycles no launch can have together, a clause; empty where one can.
@@ -172,7 +172,8 @@ std::string counters_apart(const Situation& situation, double achieved_pct, doub
                          *counters.issue_active_pct, eligible);
   }
   for (const auto& [pipe, name] :
-       {std::pair(counters.fp32_pipe_pct, "fp32_pipe_pct"), std::pair(counters.xu_pipe_pct, "xu_pipe_pct")}) {
+       {std::pair(counters.fma_use_pct, "fma_use_pct"), std::pair(counters.alu_use_pct, "alu_use_pct"),
+        std::pair(counters.xu_use_pct, "xu_use_pct")}) {
     if (pipe && counters.issue_active_pct &&
         beyond(*pipe / 100, kCyclesInPipe * *counters.issue_active_pct / 100))
       return fmt::format("{} is {:.3g} % where a scheduler issues in {:.3g} % of its cycles", name, *pipe,

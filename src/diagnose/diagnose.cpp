@@ -363,15 +363,10 @@ std::vector<std::string_view> not_read(const Situation& situation) {
   const CounterValues& counters = situation.counters();
   std::vector<std::string_view> names;
   if (!counters.dram_busy_pct) names.push_back("device memory");
-  if (most_wait_for_memory(situation)) names.push_back("L2");
-  if (situation.usage.static_shared_bytes + situation.launch.dynamic_shared_bytes > 0)
+  if (most_wait_for_memory(situation) && !counters.l2_use_pct) names.push_back("L2");
+  if (situation.usage.static_shared_bytes + situation.launch.dynamic_shared_bytes > 0 && !counters.l1_use_pct)
     names.push_back("shared memory");
-  // Of the suite's kernels it is known which pipes they use; the tensor cores' nobody reads.
-  if (!counters.fp32_pipe_pct && !counters.xu_pipe_pct) {
-    names.push_back("a pipe");
-  } else if (!situation.knows_work()) {
-    names.push_back("another pipe");
-  }
+  if (!situation.unread_pipe().empty()) names.push_back(situation.unread_pipe());
   return names;
 }
 

@@ -12,6 +12,7 @@
 #include "occupancy/runtime_answers.hpp"
 #include "predict/inferred_work.hpp"
 #include "predict/parameters.hpp"
+#include "record/columns.hpp"
 #include "record/replay.hpp"
 
 namespace occbench {
@@ -309,12 +310,26 @@ LaunchFacts facts_of(const CaseRecord& record, const Limits* limits) {
                             function_of(record.identity.kernel) == record.identity.kernel};
 }
 
+std::string_view Situation::unread_pipe() const {
+  bool all = true;
+  bool any = false;
+  for (const Unit& unit : units()) {
+    if (unit.kind != UnitKind::pipe) continue;
+    const bool read = (counters().*unit.counter.value).has_value();
+    all = all && read;
+    any = any || read;
+  }
+  if (!any) return "a pipe";
+  // Of the suite's kernels it is known which pipes they use.
+  return all || knows_work() ? "" : "another pipe";
+}
+
 std::string Situation::or_unread_contention() const {
   if (knows_work() && facts.prediction) return "";
   std::vector<std::string_view> unread;
   if (!counters().dram_busy_pct && !counters().memory_stall_warps) unread.emplace_back("memory");
   if (!counters().issue_active_pct) unread.emplace_back("issue slots");
-  if (!counters().fp32_pipe_pct && !counters().xu_pipe_pct) unread.emplace_back("a pipe");
+  if (!unread_pipe().empty()) unread.push_back(unread_pipe());
   if (unread.empty()) return "";
   return fmt::format(", or contend for {}, which {} not read", fmt::join(unread, " or "),
                      unread.size() > 1 ? "were" : "was");

@@ -137,6 +137,31 @@ void read_origin(std::string_view text, ProgramUse& program) {
   }
 }
 
+/// A reading out of range is left out and noted.
+std::string unit_use_text(const CounterValues& counters, std::string& note) {
+  Pairs pairs;
+  for (const Unit& unit : units()) {
+    const std::optional<double>& use = counters.*unit.counter.value;
+    if (!use) continue;
+    if (*use >= 0 && *use <= static_cast<double>(use_range().high))
+      pairs.emplace_back(unit.key, real_text(*use));
+    else
+      add_note(note, fmt::format("not recorded: {} = {} is out of range", unit.name, *use));
+  }
+  return pairs_text(pairs);
+}
+
+void read_unit_use(std::string_view text, CounterValues& counters) {
+  for (const auto& [key, value] : parse_pairs(text, "unit_use")) {
+    const auto unit = std::ranges::find(units(), key, &Unit::key);
+    if (unit == units().end()) continue;  // a newer version's
+    const std::optional<double> use = read_number<double>(value, 0);
+    if (!use || *use > static_cast<double>(use_range().high))
+      throw InputError("unit_use has {}={}, which is no number from 0 to {}", key, value, use_range().high);
+    counters.*unit->counter.value = use;
+  }
+}
+
 Limiters parse_limiters(std::string_view text, std::string_view column = "limiter") {
   Limiters limiters;
   if (text.empty()) return limiters;
@@ -227,6 +252,7 @@ CaseRecord parse(const Row& row) {
   record.explanation = row.explanation;
   pass_readings(row, record.readings, kFromRow);
   read_status(row.counters_status, record.readings);
+  read_unit_use(row.unit_use, record.readings.counters);
   record.readings.hardware_limiters = parsed(row.hardware_limiter, parse_hardware_limiter);
   pass_times(row, record.times, kFromRow);
   record.times.status = parsed(row.time_status, parse_time_status);
@@ -357,6 +383,7 @@ Row row_of(const CaseRecord& record) {
   pass_program(row, record.program, kToRow);
   row.origin = origin_text(record.program);
   row.note = record.note;
+  row.unit_use = unit_use_text(record.readings.counters, row.note);
   row.extra = record.extra;
   leave_out_impossible_readings(row);
   return row;

@@ -53,6 +53,7 @@ constexpr auto kColumns = std::to_array<Column>({
 #define OCC_INTEGER(NAME, UNIT, GATE, RANGE, MEANING) \
   {OCC_NAME(NAME), UNIT, GateRule::GATE, RANGE, std::nullopt, MEANING, &Row::NAME},
 #define OCC_REAL(NAME, UNIT, GATE, RANGE, MEANING) OCC_INTEGER(NAME, UNIT, GATE, RANGE, MEANING)
+#define OCC_UNIT(...)
 #define OCC_COUNTER(NAME, UNIT, GATE, RANGE, METRIC, SCALE, READ, MEANING) \
   {OCC_NAME(NAME),                                                         \
    UNIT,                                                                   \
@@ -63,6 +64,16 @@ constexpr auto kColumns = std::to_array<Column>({
    &Row::NAME},
 #include "record/columns.inc"
 #undef OCC_NAME
+});
+
+constexpr auto kUnits = std::to_array<Unit>({
+#define OCC_TEXT(...)
+#define OCC_INTEGER(...)
+#define OCC_REAL(...)
+#define OCC_COUNTER(...)
+#define OCC_UNIT(NAME, KIND, METRIC, READ) \
+  {#NAME, UnitKind::KIND, #NAME "_use_pct", {METRIC, 1, CounterRead::READ, &CounterValues::NAME##_use_pct}},
+#include "record/columns.inc"
 });
 
 std::string range_text(const Range& range) {
@@ -137,6 +148,26 @@ std::string_view to_string(CounterRead read) {
 
 std::span<const Column> columns() {
   return kColumns;
+}
+
+std::span<const Unit> units() {
+  return kUnits;
+}
+
+Range use_range() {
+  return kPercentage;
+}
+
+std::span<const NamedCounter> named_counters() {
+  static const std::vector<NamedCounter> all = [] {
+    std::vector<NamedCounter> counters;
+    for (const Column& column : columns()) {
+      if (column.counter) counters.push_back({column.name, column.unit, *column.counter});
+    }
+    for (const Unit& unit : units()) counters.push_back({unit.name, "%", unit.counter});
+    return counters;
+  }();
+  return all;
 }
 
 std::string reader_of_schema(Integer schema) {

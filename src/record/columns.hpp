@@ -57,7 +57,7 @@ struct Range {
   std::int64_t high;
 };
 
-/// The hardware counter that fills a column.
+/// The hardware counter that fills a column, or a key of one.
 struct ColumnCounter {
   std::string_view metric;  ///< or several with + between, which are added
   double scale;             ///< column = scale x counter
@@ -77,6 +77,36 @@ struct Column {
 
 /// All columns in the order of the CSV.
 std::span<const Column> columns();
+
+enum class UnitKind {
+  pipe,          ///< of an SM
+  memory_of_sm,  ///< L1 and shared memory
+  memory,        ///< that all SMs share
+};
+
+/// A unit of the GPU that the column unit_use has a key of.
+struct Unit {
+  std::string_view key;  ///< "tensor"
+  UnitKind kind;
+  std::string_view name;  ///< "tensor_use_pct", as a counter and as evidence
+  ColumnCounter counter;
+};
+
+/// All in the order of the column.
+std::span<const Unit> units();
+
+/// What a unit can be used, percent.
+Range use_range();
+
+/// Of columns and units.
+struct NamedCounter {
+  std::string_view name;
+  std::string_view unit;
+  ColumnCounter counter;
+};
+
+/// All that fill a column, or a key of one.
+std::span<const NamedCounter> named_counters();
 
 /// "text", "integer" or "real".
 std::string_view type_name(const Column& column);

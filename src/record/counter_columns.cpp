@@ -64,8 +64,11 @@ std::vector<double> elapsed_occupancy(const ReadingsByCounter& readings, double 
 constexpr std::pair<std::string_view, ScaledMetric> kNcuNames[] = {
     {"gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
      {"dram__throughput.avg.pct_of_peak_sustained_elapsed"}},
-    {"smsp__issue_active.avg.per_cycle_active",
-     {"smsp__issue_active.avg.pct_of_peak_sustained_active", 100}}};
+    {"smsp__issue_active.avg.per_cycle_active", {"smsp__issue_active.avg.pct_of_peak_sustained_active", 100}},
+    {"l1tex__throughput.avg.pct_of_peak_sustained_active",
+     {"l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_active"}},
+    {"lts__throughput.avg.pct_of_peak_sustained_elapsed",
+     {"lts__t_sectors.avg.pct_of_peak_sustained_elapsed"}}};
 
 }  // namespace
 
@@ -73,14 +76,22 @@ ScaledMetric metric_of(std::string_view name) {
   for (const auto& [shown, metric] : kNcuNames) {
     if (shown == name) return metric;
   }
+  // A part of a pipe, as pipe_tensor_op_hmma and pipe_fmaheavy, is used no more than the pipe.
+  for (const std::string_view family : {"sm__inst_executed_pipe_", "sm__pipe_"}) {
+    if (!name.starts_with(family) || !name.ends_with(".avg.pct_of_peak_sustained_active")) continue;
+    for (const Unit& unit : units()) {
+      if (unit.kind == UnitKind::pipe && name.substr(family.size()).starts_with(unit.key))
+        return {unit.counter.metric};
+    }
+  }
   return {name};
 }
 
 std::vector<std::string> counters_read(CounterRead most) {
   std::vector<std::string> counters = {std::string(kWarpsActive)};
-  for (const Column& column : columns()) {
-    if (!column.counter || column.counter->read > most) continue;
-    for (const std::string_view metric : split(column.counter->metric, '+')) counters.emplace_back(metric);
+  for (const NamedCounter& each : named_counters()) {
+    if (each.counter.read > most) continue;
+    for (const std::string_view metric : split(each.counter.metric, '+')) counters.emplace_back(metric);
   }
   if (most == CounterRead::full_suite) {
     for (const auto& [limiter, allocation] : kAllocations) counters.push_back(stall_counter(allocation));
@@ -96,10 +107,9 @@ std::vector<double> numbers_of(std::span<const double> readings) {
 }
 
 void set_counters(Readings& into, const ReadingsByCounter& readings, std::optional<double> warp_slots) {
-  for (const Column& column : columns()) {
-    if (!column.counter) continue;
-    const std::vector<double> values = sums_of(readings, column.counter->metric);
-    if (!values.empty()) into.counters.*column.counter->value = column.counter->scale * median(values);
+  for (const auto& [name, unit, counter] : named_counters()) {
+    const std::vector<double> values = sums_of(readings, counter.metric);
+    if (!values.empty()) into.counters.*counter.value = counter.scale * median(values);
   }
   const std::vector<double> achieved =
       numbers_of(readings_of(readings, find_column("achieved_pct")->counter.value().metric));

@@ -25,7 +25,7 @@ struct ScaledMetric {
   std::string_view metric;
   double scale = 1;
 };
-/// Sections of `ncu` show some counters under another name; any other name is the metric's own.
+/// Sections of `ncu` show some counters under another name, and parts of pipes; any other name is the metric's own.
 ScaledMetric metric_of(std::string_view name);
 
 /// Readings that are numbers.

@@ -19,6 +19,7 @@ struct Row {
 #define OCC_INTEGER(NAME, ...) Integer NAME;
 #define OCC_REAL(NAME, ...) Real NAME;
 #define OCC_COUNTER(NAME, ...) Real NAME;
+#define OCC_UNIT(...)
 #include "record/columns.inc"
 
   /// Columns beyond the table (`--occ_metrics`, or a file of a newer version), by name, as read or to be
@@ -44,13 +45,14 @@ struct Sample {
   bool operator==(const Sample&) const = default;
 };
 
-/// What hardware counters said of a case: a member for each counter's line of columns.inc, the median over
-/// the counted launches in the column's unit. Empty = not read.
+/// What hardware counters said of a case: a member for each counter's and unit's line of columns.inc, the median over the
+/// counted launches in the column's unit. Empty = not read.
 struct CounterValues {
 #define OCC_TEXT(...)
 #define OCC_INTEGER(...)
 #define OCC_REAL(...)
 #define OCC_COUNTER(NAME, ...) std::optional<double> NAME;
+#define OCC_UNIT(NAME, ...) std::optional<double> NAME##_use_pct;
 #include "record/columns.inc"
 
   bool operator==(const CounterValues&) const = default;

@@ -43,7 +43,8 @@ constexpr std::string_view kGone =
     "measured_loss_warps_points local_load_sectors local_store_sectors launch_stall_registers_cycles "
     "launch_stall_shared_memory_cycles launch_stall_blocks_cycles launch_stall_barriers_cycles "
     "global_reductions global_atomics long_scoreboard_stall_warps lg_throttle_stall_warps "
-    "math_pipe_stall_warps lost_updates_pct process context stream graph graph_node memory_clock_mhz "
+    "math_pipe_stall_warps fp32_pipe_pct xu_pipe_pct lost_updates_pct process context stream graph "
+    "graph_node memory_clock_mhz "
     "temperature_c power_w throttle_reasons other_processes";
 
 /// No file of schema 2 has one of these, and any that an occbench of schema 3 wrote has all. A user's own column may be called as
@@ -109,6 +110,7 @@ void convert(Named& record) {
   record["local_sectors"] = sum_of(record, {"local_load_sectors", "local_store_sectors"});
   record["atomic_requests"] = sum_of(record, {"global_reductions", "global_atomics"});
   record["memory_stall_warps"] = sum_of(record, {"long_scoreboard_stall_warps", "lg_throttle_stall_warps"});
+  record["unit_use"] = pairs_of(record, {{"fma", "fp32_pipe_pct"}, {"xu", "xu_pipe_pct"}});
   record["origin"] = pairs_of(record, {{"process", "process"},
                                        {"context", "context"},
                                        {"stream", "stream"},

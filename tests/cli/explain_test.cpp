@@ -553,8 +553,38 @@ TEST(ExplainNumbers, APipeThatIsIdleSaysNothingOfTheOthers) {
       "--counter "
       "issue_active_pct=12.7,dram_busy_pct=0";
   EXPECT_THAT(printed(launch), HasSubstr("; not if a pipe is saturated, which was not read"));
-  for (const char* idle : {",fp32_pipe_pct=0.19", ",xu_pipe_pct=3", ",fp32_pipe_pct=0.19,xu_pipe_pct=3"})
+  for (const char* idle : {",fma_use_pct=0.19", ",xu_use_pct=3", ",fma_use_pct=0.19,xu_use_pct=3"})
     EXPECT_THAT(printed(launch + idle), HasSubstr("; not if another pipe is saturated, which was not read"));
+}
+
+TEST(ExplainNumbers, TensorCoresThatAreBusyNeedNoMoreWarps) {
+  // A matrix product: one block of 384 threads on an SM.
+  const std::string launch =
+      "explain --gpu h200 --block-size 384 --grid 1320 --registers 168 --dynamic-smem 200K --achieved 18.4 "
+      "--time-us 412 --counter issue_active_pct=24,dram_busy_pct=31,";
+  for (const char* name : {"tensor_use_pct", "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
+                           "sm__inst_executed_pipe_tensor_op_hmma.avg.pct_of_peak_sustained_active"}) {
+    const auto said = [&](const char* use) { return printed(launch + name + "=" + use); };
+    EXPECT_THAT(said("91"), HasSubstr("More warps can save 9 % of the time at most: tensor_use_pct is 91 %"));
+    EXPECT_THAT(said("99.5"), HasSubstr("Low occupancy does no harm: tensor_use_pct is 100 %"));
+    EXPECT_THAT(said("30"), Not(HasSubstr("tensor_use_pct is")));
+  }
+  EXPECT_THAT(refusal(launch + "sm__pipe_shared_cycles_active.avg.pct_of_peak_sustained_active=3"),
+              HasSubstr("is none that explain uses"));
+}
+
+TEST(ExplainNumbers, WhatWasReadIsNotSaidToBeUnread) {
+  const std::string launch =
+      "explain --gpu h200 --block-size 256 --grid 528 --registers 200 --static-smem 8K --achieved 12.5 "
+      "--time-us 412 "
+      "--counter issue_active_pct=12.7,dram_busy_pct=9,memory_stall_warps=1.9";
+  EXPECT_THAT(printed(launch), AllOf(HasSubstr("not if L2 or shared memory or a pipe is saturated"),
+                                     HasSubstr("unless L2 is busy, which was not read")));
+  EXPECT_THAT(printed(launch + ",l2_use_pct=11,l1_use_pct=12,fma_use_pct=3,alu_use_pct=3,fp64_use_pct=3,"
+                               "xu_use_pct=3,tensor_use_pct=3"),
+              Not(HasSubstr("not read")));
+  EXPECT_THAT(printed(launch + ",lts__throughput.avg.pct_of_peak_sustained_elapsed=84"),
+              AllOf(HasSubstr("l2_use_pct is 84 %"), Not(HasSubstr("loads in flight"))));
 }
 
 TEST(ExplainNumbers, NothingSavesWhatATimeHasBesideCycles) {

@@ -145,9 +145,9 @@ TEST(ByNumbers, CountersThatNoLaunchHasTogetherAreOfSeveral) {
         HasSubstr(fmt::format("issues in {} % of its cycles with {} eligible warps", issue, eligible)));
   EXPECT_THAT(said([](auto& of) {
                 of.issue_active_pct = 3;
-                of.fp32_pipe_pct = 98;
+                of.fma_use_pct = 98;
               }),
-              HasSubstr("fp32_pipe_pct is 98 % where a scheduler issues in 3 % of its cycles"));
+              HasSubstr("fma_use_pct is 98 % where a scheduler issues in 3 % of its cycles"));
   EXPECT_THAT(said([](auto& of) {
                 of.sm_cycles_active_avg = 100'000;
                 of.sm_cycles_active_max = 90'000;

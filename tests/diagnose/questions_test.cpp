@@ -77,7 +77,7 @@ TEST(ByNumbers, BlocksMoreCostTimeWhereThoseThatAreThereUseTheIssueSlots) {
     LaunchFacts facts = by_numbers("9.0", 132, {.block_threads = block_threads, .grid_blocks = grid_blocks},
                                    {.registers_per_thread = 32}, block_threads == 1024 ? 50.0 : 21.3);
     facts.readings.counters.issue_active_pct = issue_active_pct;
-    facts.readings.counters.dram_busy_pct = facts.readings.counters.fp32_pipe_pct = 1;
+    facts.readings.counters.dram_busy_pct = facts.readings.counters.fma_use_pct = 1;
     return the(diagnose(facts), Cause::small_grid).remedy;
   };
   // 3.88 blocks per SM at 71 %: room for 5.5.
@@ -96,7 +96,7 @@ TEST(ByNumbers, BlocksMoreCostNoTimeWhereTheyDoNotWaitForEachOtherAtAnAddress) {
       by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 132}, {.registers_per_thread = 32}, 12.5);
   const auto remedy_of = [&](double atomics, double waiting_warps) {
     facts.readings.counters.issue_active_pct = 5;
-    facts.readings.counters.dram_busy_pct = facts.readings.counters.fp32_pipe_pct = 1;
+    facts.readings.counters.dram_busy_pct = facts.readings.counters.fma_use_pct = 1;
     facts.readings.counters.atomic_requests = atomics;
     facts.readings.counters.memory_stall_warps = waiting_warps;
     return the(diagnose(facts), Cause::small_grid).remedy;
@@ -124,7 +124,7 @@ TEST(ByNumbers, BlocksMoreCostNoTimeOnConditionWhereSomeUseWasNotRead) {
       by_numbers("9.0", 132, {.block_threads = 256, .grid_blocks = 132, .dynamic_shared_bytes = 16'384},
                  {.registers_per_thread = 32}, 12.5);
   facts.readings.counters.issue_active_pct = 31;
-  facts.readings.counters.fp32_pipe_pct = 20;
+  facts.readings.counters.fma_use_pct = 20;
   EXPECT_THAT(
       the(diagnose(facts), Cause::small_grid).remedy,
       HasSubstr("264 blocks more, 396 in all, cost no further time (issue_active_pct is 31 %) unless device "
@@ -275,7 +275,11 @@ TEST(ByNumbers, FourAndALargeFractionOfAWaveLoseThreePointsAndTheRestIsSomething
   facts.readings.counters.dram_busy_pct = 10;
   EXPECT_THAT(the(diagnose(facts), Cause::uneven_warps).sentence,
               HasSubstr("or contend for a pipe, which was not read"));
-  facts.readings.counters.fp32_pipe_pct = 10;
+  CounterValues& read = facts.readings.counters;
+  read.fma_use_pct = 10;
+  EXPECT_THAT(the(diagnose(facts), Cause::uneven_warps).sentence,
+              HasSubstr("or contend for another pipe, which was not read"));
+  read.alu_use_pct = read.fp64_use_pct = read.xu_use_pct = read.tensor_use_pct = 10;
   EXPECT_EQ(the(diagnose(facts), Cause::uneven_warps).confidence, Confidence::measured);
   // Or a block and a half are missing.
   facts.readings.counters.resident_blocks = 2.5;
@@ -395,7 +399,8 @@ TEST(ByNumbers, ThirdsOfPlacesAndWarpsThatAreMissingAreUnevenHoweverManyWaitForM
   CounterValues& counters = facts.readings.counters;
   counters.issue_active_pct = 8;
   counters.eligible_warps = 0.1;
-  counters.fp32_pipe_pct = 5;
+  counters.fma_use_pct = counters.alu_use_pct = counters.fp64_use_pct = counters.xu_use_pct =
+      counters.tensor_use_pct = 5;
   const auto first = [&](double achieved, double resident_blocks, double dram_busy_pct, double stalled) {
     counters.achieved_pct = achieved;
     counters.resident_blocks = resident_blocks;

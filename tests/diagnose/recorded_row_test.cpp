@@ -180,7 +180,8 @@ TEST(RecordedRow, BlocksThatWaitForOneAddressAreUnevenAndToldOfIt) {
   const Finding blocks =
       the(findings_of("data_race/data_race/relaxed_thread/form=relaxed/adders=thread/sms=132/blocks=1056"),
           Cause::uneven_blocks);
-  EXPECT_EQ(blocks.confidence, Confidence::measured);
+  EXPECT_EQ(blocks.confidence, Confidence::inferred);
+  EXPECT_THAT(blocks.sentence, HasSubstr("or contend for another pipe, which was not read"));
   EXPECT_THAT(blocks.remedy, HasSubstr("if their work is equal, some wait longer, as at one address"));
 }
 

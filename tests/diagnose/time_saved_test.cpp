@@ -20,7 +20,7 @@ LaunchFacts with_tail() {
   facts.readings.achieved_elapsed_pct = 62.5;
   facts.readings.counters.issue_active_pct = 20;
   facts.readings.counters.dram_busy_pct = 10;
-  facts.readings.counters.fp32_pipe_pct = 0;
+  facts.readings.counters.fma_use_pct = 0;
   facts.times.time_us = 800;
   return facts;
 }

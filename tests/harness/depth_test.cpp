@@ -360,8 +360,7 @@ const Cells kCounters = {
     {"resident_blocks", "51"},      {"local_sectors", "102"},           {"counters_status", "ok"}};
 
 /// Likewise of those that the full suite reads.
-const Cells kCountersOfTheFullSuite = {{"fp32_pipe_pct", "51"},
-                                       {"xu_pipe_pct", "51"},
+const Cells kCountersOfTheFullSuite = {{"unit_use", "fma=51;alu=51;fp64=51;xu=51;tensor=51;l1=51;l2=51"},
                                        {"hardware_limiter", "blocks+registers+shared_memory+barriers"},
                                        {"dram_bytes", "51"},
                                        {"dram_busy_pct", "51"},

@@ -265,6 +265,36 @@ TEST(CaseRecord, AReadingThatNoReaderAcceptsIsLeftOutAndNotedSoThatItsRowCanBeRe
   EXPECT_NO_THROW(case_record(row));
 }
 
+TEST(CaseRecord, UnitsAreKeysOfOneColumnAndThoseOfANewerVersionAreLeftAside) {
+  Row row = small_row();
+  row.unit_use = "fma=51.5;tensor=0;tmem=7";
+  const CaseRecord record = case_record(row);
+  EXPECT_EQ(record.readings.counters.fma_use_pct, 51.5);
+  EXPECT_EQ(record.readings.counters.tensor_use_pct, 0);
+  EXPECT_FALSE(record.readings.counters.l2_use_pct);
+  EXPECT_EQ(row_of(record).unit_use, "fma=51.5;tensor=0");
+  for (const char* bad : {"fma=-1", "fma=1001", "fma=", "fma=nan"}) {
+    row.unit_use = bad;
+    EXPECT_THAT(message_of([&] { case_record(row); }),
+                testing::AllOf(HasSubstr("waves/spin: "), HasSubstr("is no number from 0 to 1000")))
+        << bad;
+  }
+  CaseRecord beyond = record;
+  beyond.readings.counters.xu_use_pct = 1e300;
+  EXPECT_EQ(row_of(beyond).unit_use, "fma=51.5;tensor=0");
+  EXPECT_THAT(row_of(beyond).note, HasSubstr("not recorded: xu_use_pct = 1e+300 is out of range"));
+}
+
+TEST(CaseRecord, AUnitsCounterStandsInTheMeaningOfItsColumn) {
+  const std::string_view meaning = find_column("unit_use")->meaning;
+  for (const Unit& unit : units()) {
+    const std::string metric(unit.counter.metric.substr(0, unit.counter.metric.find('.')));
+    const std::string family =
+        metric.starts_with("sm__inst_executed_pipe_") ? "sm__inst_executed_pipe_*" : metric;
+    EXPECT_THAT(meaning, testing::AllOf(HasSubstr(family), HasSubstr(unit.key))) << unit.key;
+  }
+}
+
 TEST(CaseRecord, AWordThatItsColumnDoesNotHaveIsRefusedWithFileAndLine) {
   const TemporaryFolder folder;
   const std::filesystem::path file = folder.path() / "rows.csv";

@@ -3,7 +3,6 @@ curves."""
 
 import contextlib
 import io
-import json
 import sys
 import unittest
 from types import SimpleNamespace
@@ -178,19 +177,18 @@ class Launches(unittest.TestCase):
 
     def test_a_pipe_is_drawn_from_the_launches_that_use_it_most(self):
         counters = [(10, 50.0, 1.0), (20, 99.0, 1.0), (80, 100.0, 1.0), (30, 2.0, 60.0)]
-        rows = [row(o, 1, "", fp32_pipe_pct=fp32, xu_pipe_pct=xu) for o, fp32, xu in counters]
+        rows = [row(o, 1, "", unit_use=f"fma={fma};xu={xu}") for o, fma, xu in counters]
         drawing = launches.pipes(rows_of(rows))
         self.assertIn("FP32: 100 % at most, and 95 % of that from 20 % achieved occupancy on", drawing.sentence)
+        self.assertIn("special functions: 60 % at most", drawing.sentence)
         self.assertEqual([len(panel.chart.data) for panel in drawing.panels], [3, 1])
 
-    def test_a_pipe_is_drawn_from_the_metric_that_was_asked_for_by_name(self):
-        counters = {"fp32_pipe_pct": None, "xu_pipe_pct": None, launches.METRICS["xu_pipe_pct"]: "60.5"}
-        rows = [row(o, 1, "", **counters) for o in (25, 50)]
+    def test_a_pipe_that_no_launch_fills_is_not_drawn(self):
+        rows = [row(o, 1, "", unit_use=f"fma={90 - o};tensor={o};alu=1") for o in (10, 49, 40)]
         drawing = launches.pipes(rows_of(rows))
-        self.assertIn("special functions: 60 % at most", drawing.sentence)
-        listed = Occbench(made_up.OCCBENCH).output("columns", "--format", "json")
-        metrics = {column["name"]: column.get("metric") for column in json.loads(listed)}
-        self.assertEqual({name: metrics[name] for name in launches.METRICS}, launches.METRICS)
+        self.assertEqual([len(panel.chart.data) for panel in drawing.panels], [2])
+        with self.assertRaises(Missing):
+            launches.pipes(rows_of(rows[1:2]))
 
 
 class EachSm(unittest.TestCase):

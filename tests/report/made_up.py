@@ -13,7 +13,6 @@ from unittest import mock
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDED = ROOT / "results" / "nvidia-h200" / "full.csv"
-METRICS = ("fp32_pipe_pct", "xu_pipe_pct")
 OCCBENCH = os.environ.get("OCCBENCH", str(ROOT / "build" / "cpu" / "bin" / "occbench"))
 
 
@@ -112,7 +111,6 @@ def register_sweep_of_a_user(rows, count=40):
     """Recorded launches that differ in registers, with names that the suite does not have, without parameters and further metrics."""
     counted = [row for row in rows if row["experiment"] == "register_cliff" and row["achieved_pct"]]
     names = {"experiment": "my_sweep", "kernel": "my_kernel", "parameters": ""}
-    names |= dict.fromkeys(METRICS, "")
     return [row | names | {"case": f"launch {number}"} for number, row in enumerate(counted[:count])]
 
 

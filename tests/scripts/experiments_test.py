@@ -215,7 +215,12 @@ class PipeSaturation(unittest.TestCase):
     def found(self, used):
         rows = []
         for theory, pct in used.items():
-            read = {"theoretical_pct": theory, "achieved_pct": theory, "fp32_pipe_pct": pct, "throughput": pct * 1e11}
+            read = {
+                "theoretical_pct": theory,
+                "achieved_pct": theory,
+                "unit_use": f"fma={pct};xu=1",
+                "throughput": pct * 1e11,
+            }
             parameters = {"pipe": "fp32", "chains": 1, "blocks_per_sm": theory * 16 // 100}
             rows.append(row_of("pipe_saturation", parameters, **read))
         return experiments.findings(run_of(rows).of("pipe_saturation"))

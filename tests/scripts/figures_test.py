@@ -126,7 +126,7 @@ ASKED = {
     "achieved_elapsed_pct": 75,
     "issue_active_pct": 20,
     "dram_busy_pct": 5,
-    "fp32_pipe_pct": 10,
+    "unit_use": "fma=10",
     "time_us": 400,
     "throughput": 1000,
     "throughput_unit": "warp-cycles/s",

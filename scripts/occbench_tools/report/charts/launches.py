@@ -3,7 +3,7 @@
 import altair as alt
 import polars as pl
 
-from occbench_tools.dataset import median
+from occbench_tools.dataset import median, unit_use
 from occbench_tools.report.charts.resources import AXES, SHARED, USAGE, plain_launches, step_line, theory
 from occbench_tools.report.rows import Rows
 from occbench_tools.report.style import (
@@ -24,12 +24,9 @@ from occbench_tools.report.style import (
 )
 
 MOST_LAUNCHES = 3
-PIPES = {"fp32_pipe_pct": "FP32", "xu_pipe_pct": "special functions"}
-# By the names that `occbench run --metrics` gives their columns.
-METRICS = {
-    "fp32_pipe_pct": "sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active",
-    "xu_pipe_pct": "sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active",
-}
+# By their keys in the column unit_use.
+PIPES = {"fma": "FP32", "alu": "integers and logic", "fp64": "FP64", "xu": "special functions", "tensor": "tensors"}
+LEAST_PIPE_PCT = 50
 
 
 def longest_launches(rows: Rows) -> pl.DataFrame:
@@ -131,28 +128,23 @@ def issue(rows: Rows) -> Drawing:
     )
 
 
-def with_metrics(frame: pl.DataFrame) -> pl.DataFrame:
-    """PIPES also from the columns of their metrics."""
-    read = {column: pl.col(metric) for column, metric in METRICS.items() if metric in frame.columns}
-    return frame.with_columns(
-        pl.coalesce(column, metric.cast(pl.Float64, strict=False)).alias(column) for column, metric in read.items()
-    )
-
-
 def pipes(rows: Rows) -> Drawing:
     panels, told = [], []
-    counted_rows = with_metrics(rows.frame).with_columns(pl.col("variant").fill_null("?")).drop_nulls("achieved_pct")
-    for column, name in PIPES.items():
-        frame = counted_rows.drop_nulls(column)
-        # The pipe that a launch leaves alone says nothing.
-        used = frame.filter(pl.max_horizontal(pl.col(list(PIPES)).fill_null(0)) == pl.col(column))
-        if used.is_empty():
+    used = rows.frame.with_columns(pl.col("variant").fill_null("?"), *(unit_use(pipe).alias(pipe) for pipe in PIPES))
+    used = used.drop_nulls("achieved_pct").with_columns(pl.max_horizontal(PIPES).alias("most"))
+    for pipe, name in PIPES.items():
+        # The pipe that a launch leaves alone says nothing, nor does one that none fills.
+        frame = used.filter(pl.col(pipe) == pl.col("most"))
+        if frame.is_empty() or frame[pipe].max() < LEAST_PIPE_PCT:
             continue
-        points = medians(most_frequent(used, "variant"), ["variant", "achieved_pct"], [column])
-        panels.append(counter_panel(rows, points, column, "variant", rows.occbench.title(column), domainMax=105))
-        best = used.row(used[column].arg_max(), named=True)
-        enough = used.filter(pl.col(column) >= 0.95 * best[column])["achieved_pct"].min()
-        told.append(f"{name}: {best[column]:.0f} % at most, and 95 % of that from {enough:.0f} % achieved occupancy on")
+        points = medians(most_frequent(frame, "variant"), ["variant", "achieved_pct"], [pipe])
+        title = f"use of the {pipe} pipe ({name}), %"
+        panels.append(counter_panel(rows, points, pipe, "variant", title, domainMax=105))
+        best = frame.row(frame[pipe].arg_max(), named=True)
+        enough = frame.filter(pl.col(pipe) >= 0.95 * best[pipe])["achieved_pct"].min()
+        told.append(f"{name}: {best[pipe]:.0f} % at most, and 95 % of that from {enough:.0f} % achieved occupancy on")
     if not panels:
-        raise Missing(f"needs counted rows with a pipe's metric: occbench run --metrics {','.join(METRICS.values())}")
+        raise Missing(
+            f"needs counted rows of which unit_use has a pipe of {LEAST_PIPE_PCT} % or more: occbench run --suite full"
+        )
     return Drawing(f"{'; '.join(told)}.", panels)
