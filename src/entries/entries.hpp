@@ -17,7 +17,7 @@ namespace occbench {
 // A process that is killed leaves at most one torn entry, at the end. Numbers are of the machine that wrote them.
 
 /// What a file begins with: the format and its version. A file of another version is not read.
-inline constexpr std::string_view kEntriesMagic{"occbench entries 2\n\0\0\0\0\0", 24};
+inline constexpr std::string_view kEntriesMagic{"occbench entries 3\n\0\0\0\0\0", 24};
 
 /// Bytes of one entry, head included. Longer texts are written in pieces.
 inline constexpr std::size_t kMostEntryBytes = 512;
@@ -121,6 +121,9 @@ struct SampledTotals {
   double active_cycles = 0;   ///< over SMs
   double longest_cycles = 0;  ///< of the SM with most active cycles in each sample
   double active_ns = 0;       ///< time in which an SM had a warp of them
+  std::int64_t samples_of_units = 0;  ///< that say the two below, too
+  double tensor_cycles = 0;           ///< in which the tensor pipe worked, mean over SMs
+  double dram_busy_ns = 0;            ///< that device memory would have worked at its peak
 
   SampledTotals& operator+=(const SampledTotals& other) {
     launches += other.launches;
@@ -129,6 +132,9 @@ struct SampledTotals {
     active_cycles += other.active_cycles;
     longest_cycles += other.longest_cycles;
     active_ns += other.active_ns;
+    samples_of_units += other.samples_of_units;
+    tensor_cycles += other.tensor_cycles;
+    dram_busy_ns += other.dram_busy_ns;
     return *this;
   }
   bool operator==(const SampledTotals&) const = default;

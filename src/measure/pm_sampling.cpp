@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 
 #include <fmt/core.h>
@@ -45,11 +46,6 @@ std::vector<std::uint8_t> counter_availability(const Cupti& cupti, int device_in
   return image;
 }
 
-/// One pass on every chip from GA10x on that CUPTI 13.0 knows, and on Turing.
-const std::vector<std::string> kMetrics = {"gr__ctas_launched.sum", "sm__warps_active.sum",
-                                           "sm__cycles_active.sum", "sm__cycles_active.max",
-                                           "sm__cycles_elapsed.avg"};
-
 /// What the hardware writes down of one sample (up to 10.7 KB, H100).
 constexpr std::size_t kWindowBytesPerSample = 12 << 10;
 constexpr std::size_t kLeastWindowBytes = 32 << 20;
@@ -62,6 +58,15 @@ constexpr std::uint64_t kWindowMarginNs = 700'000;
 
 const std::vector<std::string> kActivityMetrics = {"sm__warps_active.sum", "sm__cycles_active.max",
                                                    "sm__cycles_elapsed.avg"};
+
+const std::vector<std::string> kWindowMetrics = {"gr__ctas_launched.sum", "sm__warps_active.sum",
+                                                 "sm__cycles_active.sum", "sm__cycles_active.max",
+                                                 "sm__cycles_elapsed.avg"};
+
+// The peak is how many of these cycles all SMs can have in one cycle.
+const std::vector<std::string> kUnitMetrics = {"sm__pipe_tensor_cycles_active.sum",
+                                               "sm__pipe_tensor_cycles_active.sum.peak_sustained",
+                                               "dram__throughput.avg.pct_of_peak_sustained_elapsed"};
 
 ActivitySamples sample_launch(const Device& device, double expected_us, const std::function<void()>& launch,
                               CuptiInterceptor intercept) {
@@ -96,13 +101,22 @@ ActivitySamples sample_launch(const Device& device, double expected_us, const st
   return result;
 }
 
-PmSession::PmSession(int device_index, std::vector<std::string> metrics, CuptiInterceptor intercept)
+PmSession::PmSession(int device_index, std::vector<std::string> metrics, CuptiInterceptor intercept,
+                     const std::vector<std::string>& more)
     : cupti_(std::move(intercept)),
       device_index_(device_index),
+      needed_(metrics.size()),
       metrics_(std::move(metrics)),
       chip_(supported_chip(cupti_, device_index_, Profiler::pm_sampling)),
       availability_(counter_availability(cupti_, device_index_)),
       host_(cupti_, Profiler::pm_sampling, chip_, availability_) {
+  std::vector<std::string> all = metrics_;
+  all.insert(all.end(), more.begin(), more.end());
+  if (MetricHost trial(cupti_, Profiler::pm_sampling, chip_, availability_);
+      !more.empty() && trial.try_add(all) == CUPTI_SUCCESS) {
+    std::vector<std::uint8_t> config = trial.config_image();
+    if (passes_of(cupti_, config) == 1) metrics_ = std::move(all);
+  }
   const int added = host_.try_add(metrics_);
   if (added == CUPTI_ERROR_INVALID_METRIC_NAME) {
     throw CountersUnavailable(CountersStatus::unsupported,
@@ -218,7 +232,8 @@ std::vector<PmSession::Sample> PmSession::samples(std::size_t completed) const {
     when.sampleIndex = i;
     cupti_.call(OCC_CUPTI(cuptiPmSamplingCounterDataGetSampleInfo), when);
     std::vector<double> values = host_.evaluate(metrics_, image_, i);
-    if (!std::ranges::all_of(values, [](double value) { return std::isfinite(value); })) continue;
+    const auto needed = std::span(values).first(needed_);
+    if (!std::ranges::all_of(needed, [](double value) { return std::isfinite(value); })) continue;
     result.push_back({when.startTimestamp, when.endTimestamp, std::move(values)});
   }
   return result;
@@ -231,7 +246,7 @@ std::uint64_t cupti_time_ns() {
 }
 
 SmSampler::SmSampler(int device_index, CuptiInterceptor intercept)
-    : PmSession(device_index, kMetrics, std::move(intercept)) {}
+    : PmSession(device_index, kWindowMetrics, std::move(intercept), kUnitMetrics) {}
 
 void SmSampler::configure(const SamplingWindow& window) {
   const std::size_t samples = (window.length_ns + kWindowMarginNs) / window.interval_ns;
@@ -254,6 +269,10 @@ std::vector<SmSample> SmSampler::read() {
   for (const Sample& one : decoded.samples) {
     const std::vector<double>& values = one.values;
     samples.push_back({one.start_ns, one.end_ns, values[0], values[1], values[2], values[3], values[4]});
+    if (values.size() == kWindowMetrics.size()) continue;
+    if (const double cycles = values[5] / values[6]; std::isfinite(cycles))
+      samples.back().tensor_cycles = cycles;
+    if (std::isfinite(values[7])) samples.back().dram_busy_pct = values[7];
   }
   return samples;
 }

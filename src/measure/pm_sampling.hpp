@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,7 @@ class PmSession {
   struct Sample {
     std::uint64_t start_ns = 0;
     std::uint64_t end_ns = 0;
-    std::vector<double> values;  ///< of the metrics, in their order; all finite
+    std::vector<double> values;  ///< of the metrics, in their order: of those that are needed all finite, others may have none
   };
   struct Decoded {
     std::vector<Sample> samples;
@@ -34,7 +35,9 @@ class PmSession {
   };
 
   /// @param metrics CUPTI's names, all of which the chip must collect in one pass
-  PmSession(int device_index, std::vector<std::string> metrics, CuptiInterceptor intercept);
+  /// @param more    likewise, which are left out where the chip cannot
+  PmSession(int device_index, std::vector<std::string> metrics, CuptiInterceptor intercept,
+            const std::vector<std::string>& more = {});
   ~PmSession();
   PmSession(const PmSession&) = delete;
   PmSession& operator=(const PmSession&) = delete;
@@ -57,6 +60,7 @@ class PmSession {
   // Order matters: each is built from, and must be gone before, those above it.
   Cupti cupti_;
   int device_index_;
+  std::size_t needed_;  ///< of metrics_, the first
   std::vector<std::string> metrics_;
   std::string chip_;
   std::vector<std::uint8_t> availability_;
@@ -71,6 +75,11 @@ class PmSession {
 /// Sampled are warps, and the cycles that they are divided by. One pass on every chip of compute capability
 /// 7.5 or later that CUPTI 13.0 knows.
 extern const std::vector<std::string> kActivityMetrics;
+
+/// What windows sample, and beside it, where that fits into its pass, how much tensor cores and device memory work. One pass on every
+/// chip from GA102 on that CUPTI 13.0 knows; Turing and chips without memory of their own leave the second out.
+extern const std::vector<std::string> kWindowMetrics;
+extern const std::vector<std::string> kUnitMetrics;
 
 /// Samples how many warps are resident on all SMs together while a launch runs, by CUPTI's PM sampling: the
 /// hardware writes down its counters at a fixed interval, whatever the SMs do. It finds the hardware busy
@@ -91,6 +100,8 @@ struct SmSample {
   double active_cycles = 0;   ///< in which an SM had a warp, summed over SMs
   double longest_cycles = 0;  ///< of these the most of one SM
   double elapsed_cycles = 0;  ///< mean over SMs
+  std::optional<double> tensor_cycles{};  ///< in which the tensor pipe worked, mean over SMs; empty where the chip does not say
+  std::optional<double> dram_busy_pct{};  ///< likewise, use of device memory over its peak
 };
 
 /// How finely and for how long a GPU is sampled at a time.

@@ -62,7 +62,8 @@ bool is_possible(const KernelFacts& facts) {
 }
 
 bool is_possible(const SampledTotals& totals) {
-  const double all[] = {totals.warp_cycles, totals.active_cycles, totals.longest_cycles, totals.active_ns};
+  const double all[] = {totals.warp_cycles, totals.active_cycles, totals.longest_cycles,
+                        totals.active_ns,   totals.tensor_cycles, totals.dram_busy_ns};
   return totals.launches > 0 && totals.samples >= 0 &&
          (totals.active_cycles > 0) == (totals.longest_cycles > 0) &&
          std::ranges::all_of(all, [](double value) { return std::isfinite(value) && value >= 0; });

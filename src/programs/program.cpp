@@ -125,6 +125,12 @@ void set_samples(CaseRecord& record, const ProgramLaunches& seen) {
   readings.counters.sm_cycles_active_max = sampled.longest_cycles / launches;
   if (sampled.active_ns > 0)
     readings.counters.sm_clock_mhz = 1000 * sampled.longest_cycles / sampled.active_ns;
+  if (sampled.samples_of_units == sampled.samples && sampled.active_ns > 0) {
+    readings.counters.tensor_use_pct =
+        100 * sampled.tensor_cycles * static_cast<double>(on.sm_count) / sampled.active_cycles;
+    // A sample at an end has some of the memory's work beside.
+    readings.counters.dram_busy_pct = std::min(100.0, 100 * sampled.dram_busy_ns / sampled.active_ns);
+  }
   add_note(record.note, fmt::format("sampled: {} launches, {} samples", sampled.launches, sampled.samples));
 }
 

@@ -118,6 +118,11 @@ class Attributor {
       launch.active_cycles += sample.active_cycles;
       launch.longest_cycles += sample.longest_cycles;
       launch.active_ns += active_ns(sample);
+      if (!sample.tensor_cycles || !sample.dram_busy_pct) continue;
+      ++launch.samples_of_units;
+      launch.tensor_cycles += *sample.tensor_cycles;
+      launch.dram_busy_ns +=
+          *sample.dram_busy_pct / 100 * static_cast<double>(sample.end_ns - sample.start_ns);
     }
     if (launch.active_cycles <= 0) return;
     result_.attributed_ns += launch.active_ns;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <sys/socket.h>
@@ -43,16 +44,34 @@ std::vector<std::string> chips_from_turing_on() {
   return chips;
 }
 
+/// 0 where the chip does not have all of them.
+std::size_t passes_of_windows(const Cupti& cupti, const std::string& chip,
+                              const std::vector<std::string>& metrics) {
+  MetricHost host(cupti, Profiler::pm_sampling, chip, {});
+  if (host.try_add(metrics) != CUPTI_SUCCESS) return 0;
+  std::vector<std::uint8_t> config = host.config_image();
+  return passes_of(cupti, config);
+}
+
 TEST(CuptiOfThisToolkit, OccupancyOverTimeFitsOnePassOnEveryChip) {
   const Cupti cupti({});
   const std::vector<std::string> chips = chips_from_turing_on();
   EXPECT_GT(chips.size(), 20U);
   for (const std::string& chip : chips) {
-    MetricHost host(cupti, Profiler::pm_sampling, chip, {});
-    EXPECT_EQ(host.try_add(kActivityMetrics), CUPTI_SUCCESS) << chip;
-    std::vector<std::uint8_t> config = host.config_image();
-    EXPECT_EQ(passes_of(cupti, config), 1U) << chip;
+    EXPECT_EQ(passes_of_windows(cupti, chip, kActivityMetrics), 1U) << chip;
   }
+}
+
+TEST(CuptiOfThisToolkit, WindowsAlsoSayHowMuchTensorCoresAndDeviceMemoryWorkButOnTuringAndWithoutSuchMemory) {
+  const Cupti cupti({});
+  std::vector<std::string> all = kWindowMetrics;
+  all.insert(all.end(), kUnitMetrics.begin(), kUnitMetrics.end());
+  std::set<std::string> without;
+  for (const std::string& chip : chips_from_turing_on()) {
+    if (passes_of_windows(cupti, chip, kWindowMetrics) == 1 && passes_of_windows(cupti, chip, all) != 1)
+      without.insert(chip);
+  }
+  EXPECT_THAT(without, ElementsAre("GA10B", "GB20B", "TU102", "TU104", "TU106", "TU116", "TU117"));
 }
 
 TEST(CuptiOfThisToolkit, KnowsEveryMetricAndWhatMayFollowIt) {

@@ -475,6 +475,31 @@ TEST_F(ProcessEntriesTest, OfABrokenFileHaveNoTimeOrShareThatIsNoNumber) {
   EXPECT_FALSE(record.readings.achieved_spread_points);
 }
 
+TEST_F(ProcessEntriesTest, SamplesOfUnitsAreOfTheLaunchsActiveTime) {
+  SampledTotals sampled = {.launches = 2,
+                           .samples = 9,
+                           .warp_cycles = 3200,
+                           .active_cycles = 100,
+                           .longest_cycles = 10,
+                           .active_ns = 50,
+                           .samples_of_units = 9,
+                           .tensor_cycles = 0.25,
+                           .dram_busy_ns = 20};
+  const auto read = [&] {
+    append_times({8'000});
+    append_facts(file, EntryKind::sampled, 3, sampled);
+    return program_case(entry()).readings.counters;
+  };
+  const double sms = *program_case(entry()).provenance.sm_count;
+  EXPECT_DOUBLE_EQ(*read().tensor_use_pct, 100 * 0.25 * sms / 100);
+  EXPECT_DOUBLE_EQ(*read().dram_busy_pct, 40);
+  sampled.dram_busy_ns = 51;
+  EXPECT_DOUBLE_EQ(*read().dram_busy_pct, 100);
+  sampled.samples_of_units = 8;
+  EXPECT_FALSE(read().tensor_use_pct);
+  EXPECT_FALSE(read().dram_busy_pct);
+}
+
 /// Whatever bytes they have, rows are made of them or they are refused.
 TEST_F(ProcessEntriesTest, OfABrokenFileHarmNobody) {
   const float pct = 50;

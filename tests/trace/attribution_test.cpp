@@ -194,6 +194,25 @@ TEST(Attribution, BeginsAtTheLaunchWhoseBlocksComeFirst) {
   EXPECT_DOUBLE_EQ(launch.longest_cycles, 1500.0 / 132);
 }
 
+TEST(Attribution, AddsUpWhatUnitsDidWhereTheChipSaysSo) {
+  MadeWindow window;
+  window.call_ten();
+  for (const double blocks : {37., 47., 57.}) window.run(blocks);
+  EXPECT_EQ(window.attribute().launches[0].samples_of_units, 0);
+  for (SmSample& sample : window.samples) {
+    sample.tensor_cycles = 30;
+    sample.dram_busy_pct = 50;
+  }
+  const SampledLaunch launch = window.attribute().launches[0];
+  EXPECT_EQ(launch.samples_of_units, launch.samples);
+  EXPECT_DOUBLE_EQ(launch.tensor_cycles, 30.0 * launch.samples);
+  EXPECT_DOUBLE_EQ(launch.dram_busy_ns, 0.5 * static_cast<double>(launch.end_ns - launch.start_ns));
+  window.samples[window.samples.size() / 2].tensor_cycles.reset();
+  std::int64_t without = 0;
+  for (const SampledLaunch& each : window.attribute().launches) without += each.samples - each.samples_of_units;
+  EXPECT_EQ(without, 1);
+}
+
 TEST(Attribution, LeavesOutWhatRanWhenTheWindowBeganAndEnded) {
   MadeWindow window;
   window.samples = {window.samples[0]};
