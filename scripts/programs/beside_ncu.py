@@ -3,8 +3,8 @@
     python3 scripts/programs/beside_ncu.py build/release/bin/occbench OUT.csv PROGRAM ARGUMENTS...
 
 Needs ncu and a GPU whose counters may be read. The program should run for five seconds or more; under ncu it is ended after some
-hundred launches. OUT.csv has a line for each kernel configuration that both counted. The last line takes those for which the middle half
-of ncu's readings is within 0.3 points.
+hundred launches. OUT.csv has a line for each kernel configuration that both counted, with how much of their peaks its tensor cores and
+device memory were used. The last line takes those for which the middle half of ncu's readings is within 0.3 points.
 """
 
 import csv
@@ -16,12 +16,22 @@ from sampled import LONG_US, STABLE_POINTS
 
 from record import ACHIEVED, NCU, Done, ncu_launches, traced_launches, write_table
 
+USES = {
+    "tensor_use_pct": "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
+    "dram_busy_pct": "dram__throughput.avg.pct_of_peak_sustained_elapsed",
+}
+
 LAUNCHES_OF_NCU = 300
 KEPT = ("commit", "gpu", "driver", "recorded_at", "case", "time_us", "total_time_us", "counters_status", "achieved_pct")
 
 
+def use_of(row: dict[str, str], column: str) -> str:
+    units = dict(pair.split("=") for pair in row["unit_use"].split(";") if pair)
+    return row.get(column) or units.get(column.removesuffix("_use_pct"), "")
+
+
 def beside(rows: Path, ncu: str) -> list[dict[str, str]]:
-    theirs = ncu_launches(ncu)
+    theirs = ncu_launches(ncu, USES.values())
     lines = []
     for key, row in traced_launches(rows).items():
         values = [reading[ACHIEVED] for reading in theirs.get(key, [])][1:]  # the trace's first is not counted
@@ -32,6 +42,10 @@ def beside(rows: Path, ncu: str) -> list[dict[str, str]]:
             "ncu_achieved_pct": f"{middle:.2f}",
             "ncu_launches": f"{len(values)}",
         }
+        for column, metric in USES.items():
+            line[column] = use_of(row, column)
+            read = [reading[metric] for reading in theirs[key]][1:]
+            line[f"ncu_{column}"] = f"{statistics.median(read):.2f}"
         difference = float(row["achieved_pct"]) - middle
         lines.append(
             line | {"ncu_middle_half_points": f"{third - first:.2f}", "difference_points": f"{difference:.2f}"}
@@ -60,7 +74,8 @@ def main() -> None:
     traced = Done([occbench, "trace", "--out", str(rows), "--", *command], limit=600)
     print(traced.out, traced.err, sep="")
     few = ["--target-processes", "all", "--launch-count", str(LAUNCHES_OF_NCU), "--kill", "yes"]
-    ncu = Done([*NCU, *few, *command], limit=600)
+    metrics = ",".join([NCU[-1], *USES.values()])
+    ncu = Done([*NCU[:-1], metrics, *few, *command], limit=600)
     lines = beside(rows, ncu.out)
     if not lines:
         sys.exit(
@@ -68,7 +83,20 @@ def main() -> None:
         )
     write_table(out, lines)
     for line in lines:
-        print(*(line[name] for name in (*KEPT[5:], "ncu_achieved_pct", "ncu_middle_half_points", "case")), sep="  ")
+        print(
+            *(
+                line[name]
+                for name in (
+                    *KEPT[5:],
+                    "ncu_achieved_pct",
+                    "ncu_middle_half_points",
+                    *USES,
+                    *(f"ncu_{use}" for use in USES),
+                    "case",
+                )
+            ),
+            sep="  ",
+        )
     print(summary(lines, rows))
 
 

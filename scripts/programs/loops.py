@@ -199,7 +199,35 @@ def sparse():
     return rounds(lambda: matrix @ others, 3000)
 
 
-KINDS = (tokens, tokens_graph, graph, steps, network, attention, convolutions, lstm, factors, reductions, sort, sparse)
+def products():
+    """Of 4096 x 4096 matrices in three types, and their sum."""
+    pairs = [
+        [torch.randn(4096, 4096, device=cuda).to(kind) for _ in range(2)]
+        for kind in (torch.bfloat16, torch.float32, torch.float64)
+    ]
+
+    def call():
+        done = [left @ right for left, right in pairs]
+        return done[0] + done[0]
+
+    return rounds(call, 200)
+
+
+KINDS = (
+    products,
+    tokens,
+    tokens_graph,
+    graph,
+    steps,
+    network,
+    attention,
+    convolutions,
+    lstm,
+    factors,
+    reductions,
+    sort,
+    sparse,
+)
 loop = {each.__name__: each for each in KINDS}[kind]()
 if "pinned" in sys.argv:
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})

@@ -21,6 +21,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from unittest import mock
@@ -111,14 +112,15 @@ def of_any_build(name: str) -> str:
     return done + name
 
 
-def ncu_launches(text: str) -> dict[Key, list[dict[str, float]]]:
-    """Readings of each launch in the order of the program."""
+def ncu_launches(text: str, more: Iterable[str] = ()) -> dict[Key, list[dict[str, float]]]:
+    """Readings of each launch in the order of the program, of further metrics too."""
+    metrics = (ACHIEVED, CYCLES, REGISTERS, *more)
     table = "".join(line for line in io.StringIO(text) if line.startswith('"'))
     launches: dict[Key, list[dict[str, float]]] = {}
     for row in csv.DictReader(io.StringIO(table)):
         if not row["ID"]:
             continue  # units stand below the names
-        number = {name: float(row[name].replace(",", "") or "nan") for name in (ACHIEVED, CYCLES, REGISTERS)}
+        number = {name: float(row[name].replace(",", "") or "nan") for name in metrics}
         key = (
             of_any_build(row["Kernel Name"]),
             dimensions(row["Grid Size"]),
