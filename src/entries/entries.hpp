@@ -117,10 +117,10 @@ struct LaunchTotals {
 struct SampledTotals {
   std::int64_t launches = 0;
   std::int64_t samples = 0;
-  double warp_cycles = 0;     ///< cycles of resident warps, over warps and SMs
-  double active_cycles = 0;   ///< over SMs
-  double longest_cycles = 0;  ///< of the SM with most active cycles in each sample
-  double active_ns = 0;       ///< time in which an SM had a warp of them
+  double warp_cycles = 0;             ///< cycles of resident warps, over warps and SMs
+  double active_cycles = 0;           ///< over SMs
+  double longest_cycles = 0;          ///< of the SM with most active cycles in each sample
+  double active_ns = 0;               ///< time in which an SM had a warp of them
   std::int64_t samples_of_units = 0;  ///< that say the two below, too
   double tensor_cycles = 0;           ///< in which the tensor pipe worked, mean over SMs
   double dram_busy_ns = 0;            ///< that device memory would have worked at its peak

@@ -25,7 +25,8 @@ class PmSession {
   struct Sample {
     std::uint64_t start_ns = 0;
     std::uint64_t end_ns = 0;
-    std::vector<double> values;  ///< of the metrics, in their order: of those that are needed all finite, others may have none
+    std::vector<double>
+        values;  ///< of the metrics, in their order: of those that are needed all finite, others may have none
   };
   struct Decoded {
     std::vector<Sample> samples;
@@ -100,7 +101,8 @@ struct SmSample {
   double active_cycles = 0;   ///< in which an SM had a warp, summed over SMs
   double longest_cycles = 0;  ///< of these the most of one SM
   double elapsed_cycles = 0;  ///< mean over SMs
-  std::optional<double> tensor_cycles{};  ///< in which the tensor pipe worked, mean over SMs; empty where the chip does not say
+  std::optional<double>
+      tensor_cycles{};  ///< in which the tensor pipe worked, mean over SMs; empty where the chip does not say
   std::optional<double> dram_busy_pct{};  ///< likewise, use of device memory over its peak
 };
 

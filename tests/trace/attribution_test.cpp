@@ -209,7 +209,8 @@ TEST(Attribution, AddsUpWhatUnitsDidWhereTheChipSaysSo) {
   EXPECT_DOUBLE_EQ(launch.dram_busy_ns, 0.5 * static_cast<double>(launch.end_ns - launch.start_ns));
   window.samples[window.samples.size() / 2].tensor_cycles.reset();
   std::int64_t without = 0;
-  for (const SampledLaunch& each : window.attribute().launches) without += each.samples - each.samples_of_units;
+  for (const SampledLaunch& each : window.attribute().launches)
+    without += each.samples - each.samples_of_units;
   EXPECT_EQ(without, 1);
 }
 
