@@ -199,7 +199,12 @@ CaseToTell to_tell(const CaseRecord& record) {
 }  // namespace
 
 std::vector<std::string> program_metrics() {
-  return counters_read(CounterRead::always);
+  std::vector<std::string> metrics = counters_read(CounterRead::always);
+  for (const NamedCounter& each : named_counters()) {
+    if (each.name == "tensor_use_pct" || each.name == "dram_busy_pct")
+      metrics.emplace_back(each.counter.metric);
+  }
+  return metrics;
 }
 
 CaseRecord program_case(const ProgramEntry& entry) {

@@ -251,14 +251,13 @@ class CuptiContext : public CountedContext {
     return true;
   }
 
-  /// Programs cannot be asked to launch again: what takes more than one pass is cut to its first metrics.
+  /// Programs cannot be asked to launch again: of what takes more than one pass the last metrics are left out.
   void choose_metrics() {
-    for (std::size_t count = metrics_.size();; count = 1) {
+    for (std::size_t count = metrics_.size(); count > 0; --count) {
       const std::vector<std::string> wanted(metrics_.begin(),
                                             metrics_.begin() + static_cast<std::ptrdiff_t>(count));
       set_ = std::make_unique<MetricSet>(cupti_, chip_, availability_, wanted);
       if (passes_of(cupti_, set_->config) == 1) return;
-      if (count == 1) break;
     }
     throw CountersUnavailable(CountersStatus::unsupported, "this GPU cannot read its counters in one pass");
   }

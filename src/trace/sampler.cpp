@@ -280,9 +280,17 @@ std::optional<std::map<std::string, double>> counters_alone(std::span<const SmSa
   double active_cycles = 0;
   double longest_cycles = 0;
   double elapsed_cycles = 0;
+  double tensor_cycles = 0;
+  double dram_pct_ns = 0;
+  double seen_ns = 0;
+  bool sees_units = true;
   std::uint64_t ns = 0;
   for (const SmSample& one : samples) {
     if (is_idle(one)) continue;
+    sees_units = sees_units && one.tensor_cycles && one.dram_busy_pct;
+    tensor_cycles += one.tensor_cycles.value_or(0);
+    dram_pct_ns += one.dram_busy_pct.value_or(0) * static_cast<double>(one.end_ns - one.start_ns);
+    seen_ns += active_ns(one);
     blocks += one.blocks;
     warp_cycles += one.warp_cycles;
     active_cycles += one.active_cycles;
@@ -291,7 +299,7 @@ std::optional<std::map<std::string, double>> counters_alone(std::span<const SmSa
     ns += one.end_ns - one.start_ns;
   }
   if (active_cycles <= 0 || ns == 0) return std::nullopt;
-  return std::map<std::string, double>{
+  std::map<std::string, double> counters{
       {kBlocksLaunched, blocks},
       {"sm__warps_active.avg.pct_of_peak_sustained_active",
        100 * warp_cycles / (on.warps_per_sm * active_cycles)},
@@ -300,6 +308,14 @@ std::optional<std::map<std::string, double>> counters_alone(std::span<const SmSa
       {"sm__cycles_active.max", longest_cycles},
       {"sm__cycles_elapsed.avg.per_second", 1e9 * elapsed_cycles / static_cast<double>(ns)},
   };
+  if (sees_units && seen_ns > 0) {
+    counters.emplace("sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
+                     100 * tensor_cycles * on.count / active_cycles);
+    // Memory also works for the launch where no SM has a warp of it yet, or any more.
+    counters.emplace("dram__throughput.avg.pct_of_peak_sustained_elapsed",
+                     std::min(100.0, dram_pct_ns / seen_ns));
+  }
+  return counters;
 }
 
 void AloneContext::set_up() {

@@ -453,6 +453,23 @@ TEST(SamplesOfALaunchAlone, SayWhatItsCountersWouldHave) {
   EXPECT_EQ(counters->at("sm__cycles_active.avg"), 150'000);
   EXPECT_EQ(counters->at("sm__cycles_active.max"), 150'000);
   EXPECT_EQ(counters->at("sm__cycles_elapsed.avg.per_second"), 1e9);
+  EXPECT_EQ(counters->count("dram__throughput.avg.pct_of_peak_sustained_elapsed"), 0U);
+}
+
+TEST(SamplesOfALaunchAlone, AlsoSayHowMuchTensorCoresAndDeviceMemoryWorked) {
+  std::vector<SmSample> samples = samples_alone(66, 3);
+  for (SmSample& sample : samples) {
+    sample.tensor_cycles = 20'000;  // of 50,000
+    sample.dram_busy_pct = 35;      // in half of the sample
+  }
+  const auto counters = counters_alone(samples, {132, 64}, kBeforeAlone, kSampledFrom);
+  ASSERT_TRUE(counters);
+  EXPECT_DOUBLE_EQ(counters->at("sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active"), 40);
+  EXPECT_DOUBLE_EQ(counters->at("dram__throughput.avg.pct_of_peak_sustained_elapsed"), 70);
+  samples[2].dram_busy_pct.reset();
+  EXPECT_EQ(counters_alone(samples, {132, 64}, kBeforeAlone, kSampledFrom)
+                ->count("dram__throughput.avg.pct_of_peak_sustained_elapsed"),
+            0U);
 }
 
 TEST(SamplesOfALaunchAlone, SayNothingWhereTheGpuWasNotIdleBeforeAndAfter) {
