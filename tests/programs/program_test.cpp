@@ -16,6 +16,7 @@
 #include "occupancy/input_error.hpp"
 #include "programs/process_entries.hpp"
 #include "programs/timeline.hpp"
+#include "record/counter_columns.hpp"
 #include "record/csv.hpp"
 #include "record/replay.hpp"
 
@@ -26,6 +27,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAreArray;
 
 const ProgramDevice kH100{"NVIDIA H100 80GB HBM3", "GPU-11111111-2222", 0, "9.0", 132, 1980};
 
