@@ -205,7 +205,7 @@ TEST(Attribution, AddsUpWhatUnitsDidWhereTheChipSaysSo) {
   }
   const SampledLaunch launch = window.attribute().launches[0];
   EXPECT_EQ(launch.samples_of_units, launch.samples);
-  EXPECT_DOUBLE_EQ(launch.tensor_cycles, 30.0 * launch.samples);
+  EXPECT_DOUBLE_EQ(launch.tensor_cycles, 30.0 * static_cast<double>(launch.samples));
   EXPECT_DOUBLE_EQ(launch.dram_busy_ns, 0.5 * static_cast<double>(launch.end_ns - launch.start_ns));
   window.samples[window.samples.size() / 2].tensor_cycles.reset();
   std::int64_t without = 0;
