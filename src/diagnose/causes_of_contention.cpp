@@ -31,6 +31,8 @@ constexpr double kFewEligible = 0.5;
 constexpr double kSectorsPerWarp = 4;
 /// Likewise, from which on they can cost occupancy: a choice. Recorded launches that lose a point by spills have 1,784 and more.
 constexpr double kManySectorsPerWarp = 1000;
+/// And that an SM moves in an active cycle: a choice. Those launches have 0.077 and more.
+constexpr double kSectorsPerCycle = 0.03;
 /// Share of the time that an address takes additions, from which on they delay warps.
 constexpr double kBusyAddress = 0.75;
 
@@ -188,8 +190,11 @@ double local_sectors(const Situation& situation) {
   return situation.counters().local_sectors.value_or(0) / launched_warps(situation);
 }
 
+/// Of long launches many sectors are few for the time.
 bool spills_show(const Situation& situation) {
-  return local_sectors(situation) > kManySectorsPerWarp;
+  if (local_sectors(situation) <= kManySectorsPerWarp) return false;
+  const double cycles = situation.active_cycles().value_or(0) * situation.facts.sm_count;
+  return cycles <= 0 || local_sectors(situation) * launched_warps(situation) >= kSectorsPerCycle * cycles;
 }
 
 bool is_known_to_spill(const Situation& situation) {

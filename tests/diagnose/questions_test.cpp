@@ -299,6 +299,22 @@ TEST(ByNumbers, TheLimitOfTheoryTakesNothingOfWhatIsLostBelowIt) {
   EXPECT_NEAR(the(findings, Cause::unexplained).points, 1, 1e-9);
 }
 
+TEST(ByNumbers, LocalSectorsThatAreFewForTheTimeExplainNothing) {
+  LaunchFacts facts = by_numbers("8.0", 108, {.block_threads = 128, .grid_blocks = 3240},
+                                 {.registers_per_thread = 168, .local_bytes_per_thread = 64}, 7.5);
+  facts.readings.counters.resident_blocks = 1.2;
+  const auto cause = [&](double sectors, double cycles) {
+    facts.readings.counters.local_sectors = sectors;
+    facts.readings.counters.sm_cycles_active_avg = cycles;
+    const auto findings = diagnose(facts);
+    return std::pair(find(findings, Cause::uneven_blocks).has_value(), the(findings, Cause::spills).list);
+  };
+  // 0.4 GB in 4 s.
+  EXPECT_EQ(cause(13e6, 3.6e9), std::pair(true, FindingList::remarks));
+  EXPECT_EQ(cause(1e9, 3.6e9), std::pair(true, FindingList::remarks));
+  EXPECT_EQ(cause(1e9, 2e7).second, FindingList::losses);
+}
+
 TEST(ByNumbers, LocalSectorsShowSpillsUnlessThereIsNoLocalMemory) {
   LaunchFacts facts =
       by_numbers("9.0", 132, {.block_threads = 384, .grid_blocks = 5000}, {.registers_per_thread = 40}, 48);
