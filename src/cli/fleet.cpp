@@ -42,9 +42,9 @@ std::vector<fs::path> earlier_files(const FleetOptions& options) {
 }
 
 /// Adds files and says which GPUs are new.
-std::vector<std::size_t> add(FleetRows& rows, std::span<const fs::path> files, const std::string& model) {
+std::vector<std::size_t> add(FleetRows& rows, const auto& files, const std::string& model) {
   const std::size_t before = rows.gpus.size();
-  for (const fs::path& file : files) rows.add(file);
+  for (const auto& file : files) rows.add(file);
   std::vector<std::size_t> added;
   for (std::size_t gpu = before; gpu < rows.gpus.size(); ++gpu) {
     if (model.empty() || rows.gpus[gpu].model == model) added.push_back(gpu);
@@ -58,14 +58,15 @@ void require_each_once(const FleetRows& rows, std::span<const std::size_t> gpus)
   std::ranges::sort(sorted, {}, &MeasuredGpu::uuid);
   const auto twice = std::ranges::adjacent_find(sorted, {}, &MeasuredGpu::uuid);
   if (twice == sorted.end()) return;
-  throw InputError("{} is in {} and in {}: judge one run of a GPU, and give the others with --since FOLDER",
-                   (*twice)->uuid, (*twice)->run, (*(twice + 1))->run);
+  throw InputError(
+      "{} is in {} and in {}: judge one run of a GPU, and give the others with --since FOLDER; imported "
+      "traces go by folder and file: rename them",
+      (*twice)->uuid, (*twice)->run, (*(twice + 1))->run);
 }
 
 FleetQuestion read_question(const FleetOptions& options, FleetRows& rows, std::ostream& messages) {
   FleetQuestion question;
-  question.judged =
-      add(rows, std::vector<fs::path>(options.files.begin(), options.files.end()), options.model);
+  question.judged = add(rows, options.files, options.model);
   if (question.judged.empty()) {
     throw InputError(options.model.empty()
                          ? fmt::format("{}: there is no row below the names of the columns",
@@ -73,8 +74,7 @@ FleetQuestion read_question(const FleetOptions& options, FleetRows& rows, std::o
                          : fmt::format("--model '{}': no row is of that GPU", options.model));
   }
   require_each_once(rows, question.judged);
-  question.baseline =
-      add(rows, std::vector<fs::path>(options.baseline.begin(), options.baseline.end()), options.model);
+  question.baseline = add(rows, options.baseline, options.model);
   if (options.since.empty()) return question;
   for (const fs::path& other : runs_in(options.since).others)
     fmt::print(messages, "{} is no file of rows and is left out\n", other.string());

@@ -12,6 +12,7 @@
 
 #include <fmt/core.h>
 
+#include "files/input.hpp"
 #include "files/output.hpp"
 #include "occupancy/input_error.hpp"
 
@@ -36,29 +37,51 @@ pid_t holder_of(int descriptor, const fs::path& lock) {
   return static_cast<pid_t>(std::stoll(text));
 }
 
+/// What ranks of one job are to do, where this is one of several.
+std::string remedy_of_ranks(fs::path file) {
+  // The nearest launcher first: mpirun in a job of Slurm leaves the job's variables as they are.
+  constexpr const char* kRanks[][2] = {{"RANK", "WORLD_SIZE"},
+                                       {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                                       {"PMI_RANK", "PMI_SIZE"},
+                                       {"SLURM_PROCID", "SLURM_NTASKS"}};
+  for (const auto& [rank, ranks] : kRanks) {
+    const std::string all = environment_variable(ranks);
+    if (environment_variable(rank).empty() || all.empty() || all == "1") continue;
+    file.replace_extension(fmt::format(".${}{}", rank, file.extension().string()));
+    return fmt::format(
+        "; this is one of {} ranks: each needs a file of its own, sh -c 'occbench ... --out {} ...', then "
+        "occbench merge",
+        all, file.string());
+  }
+  return "";
+}
+
 }  // namespace
 
 FileLock::FileLock(const fs::path& file) : path_(file.string() + ".lock") {
   static_cast<void>(output_target(file));
-  while (!take(file)) {
-  }
+  for (int tries = 0; !take(file, tries); ++tries) ::usleep(1000);
 }
 
-/// @returns false if what was locked is no longer the file of that name: its holder removed it meanwhile
-bool FileLock::take(const fs::path& file) {
+/// @returns false if what was locked is no longer the file of that name, which its holder removed meanwhile, or its holder has
+/// yet to name itself
+bool FileLock::take(const fs::path& file, int tries) {
+  constexpr int kMostTries = 200;
   // Through a link the process's number would be written over somebody's file.
   Descriptor opened(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644));
   if (!opened.is_open() && errno == ELOOP) refuse(path_, "a symbolic link");
   if (!opened.is_open() && errno == EISDIR) refuse(path_, "a folder");
   if (!opened.is_open()) return true;  // whoever writes the file will say why it cannot
+  const bool is_held = ::flock(opened.number(), LOCK_EX | LOCK_NB) != 0;
+  const bool held_elsewhere = is_held && errno == EWOULDBLOCK;
   const pid_t holder = holder_of(opened.number(), path_);
-  if (::flock(opened.number(), LOCK_EX | LOCK_NB) != 0) {
-    const bool held_elsewhere = errno == EWOULDBLOCK;
+  if (is_held) {
+    if (held_elsewhere && holder == 0 && tries < kMostTries) return false;
     // Fine if held by this process or by the one that started it.
     if (held_elsewhere && holder != ::getpid() && holder != ::getppid()) {
-      throw InputError(
-          "{} is being written by another run (process {}): wait for it to end, or write to another file",
-          file.string(), holder);
+      throw InputError("{} is being written by another run{}: wait for it to end, or write to another file{}",
+                       file.string(), holder == 0 ? "" : fmt::format(" (process {})", holder),
+                       remedy_of_ranks(file));
     }
     return true;
   }

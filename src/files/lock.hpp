@@ -17,7 +17,7 @@ class FileLock {
   FileLock& operator=(const FileLock&) = delete;
 
  private:
-  bool take(const std::filesystem::path& file);
+  bool take(const std::filesystem::path& file, int tries);
 
   std::filesystem::path path_;
   Descriptor

@@ -80,7 +80,7 @@ std::string why_not(const MeasuredGpu& gpu, const std::string& commit, std::span
   if (2 * has < std::ssize(usual) || has == 0)
     return fmt::format("it has {} of {} cases that most GPUs have; {}", has, usual.size(), kRemedy);
   if (2 * cases_read(gpu) < cases_of(gpu))
-    return fmt::format("{} of its {} cases have a time and a clock", cases_read(gpu), cases_of(gpu));
+    return fmt::format("{} of its {} cases have a time and a measured clock", cases_read(gpu), cases_of(gpu));
   if (peers < kFewestPeers)
     return fmt::format(
         "there {} to compare, and a comparison needs {}: give more with --baseline, or --since with two "
@@ -544,7 +544,14 @@ ComparedFleet compare_gpus(const FleetRows& rows, std::span<const std::size_t> j
     result.named_from[static_cast<std::size_t>(quantity)] = judge(rows, quantity, numbers, values);
   }
   for (std::size_t i = 0; i < gpus.size(); ++i) {
-    if (place[gpus[i]] != nullptr) place[gpus[i]]->deviations = deviations[i];
+    ComparedGpu* const of = place[gpus[i]];
+    if (of == nullptr) continue;
+    of->deviations = deviations[i];
+    const bool is_compared =
+        std::ranges::any_of(deviations[i], [](const auto& each) { return each.has_value(); });
+    if (!is_compared && of->no_verdict.empty())
+      of->no_verdict =
+          fmt::format("nothing of it is compared: no {} of its cases tell a quantity", kFewestCases);
   }
   if (peers.size() >= kFewestPeers) {
     add_events(rows, peers, compared);

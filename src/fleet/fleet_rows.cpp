@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <set>
 #include <span>
 #include <unordered_set>
 
@@ -80,6 +81,12 @@ CaseReading reading_of(const Row& row, const Condition& condition, std::uint32_t
   return reading;
 }
 
+/// By counters, or by NVML, which rows with a gpu_state were watched by. Of a program's kernels those without a counter have the
+/// clock of those with one, or else the GPU's highest or what the user said.
+bool measured_clock(const Row& row) {
+  return row.achieved_pct || !row.gpu_state.empty();
+}
+
 FleetCase case_of(const std::string& name, const Row& row, const GpuState& state) {
   const bool of_sms = is_bound_by_sm(row.work, row.spill_bytes > 0);
   const BoundBy else_bound = expects_atomics(row.expected_cause) ? BoundBy::l2 : BoundBy::other;
@@ -119,6 +126,7 @@ void FleetRows::add(const std::filesystem::path& file) {
   for (const char* const needed : {"experiment", "case", "gpu", "gpu_uuid", "time_us"}) stream.column(needed);
   const std::vector<const Column*> columns = mapped(stream.names(), find_column);
   std::map<std::string, std::size_t> gpu_numbers;  // of this run
+  std::set<std::size_t> with_clock;
   std::unordered_set<std::size_t>
       contents;  // hashes: of ten million two agree with a chance of 3 in a million
   while (stream.next()) {
@@ -132,6 +140,7 @@ void FleetRows::add(const std::filesystem::path& file) {
     if (is_new) gpus.push_back(gpu_of(row, state, uuid, stream.source()));
     MeasuredGpu& gpu = gpus[place->second];
     require_same_model(gpu, row, stream);
+    if (measured_clock(row)) with_clock.insert(place->second);
 
     const std::string name = full_name(row);
     const auto [number, is_new_case] = case_numbers_.try_emplace(name, cases.size());
@@ -150,6 +159,10 @@ void FleetRows::add(const std::filesystem::path& file) {
     gpu.recorded_at = std::max(gpu.recorded_at, row.recorded_at);
     if (const Integer& clock = state.condition.memory_clock_mhz; gpu.memory_clock_mhz.empty() && clock)
       gpu.memory_clock_mhz = std::to_string(*clock);
+  }
+  for (const auto& [uuid, number] : gpu_numbers) {
+    if (with_clock.contains(number)) continue;
+    for (CaseReading& reading : gpus[number].readings) reading.sm_clock_mhz = kNoReading;
   }
   if (gpu_numbers.empty()) without_rows.push_back(stream.source());
   if (stream.torn()) torn.push_back(stream.source());

@@ -37,7 +37,7 @@ struct CaseReading {
   std::int32_t other_processes = 0;
   std::uint32_t throttle_reasons = 0;  ///< a bit for each of FleetRows::reasons
   double time_us = kNoReading;
-  double sm_clock_mhz = kNoReading;
+  double sm_clock_mhz = kNoReading;  ///< that was measured
   double cycles_max = kNoReading;
   double cycles_min = kNoReading;
   double achieved_elapsed_pct = kNoReading;

@@ -294,6 +294,8 @@ std::string ranking(const FleetRows& rows, const RankedFleet& ranked) {
   }
   if (!not_told.empty())
     text += fmt::format("not compared, since no rows tell it: {}\n", fmt::join(not_told, ", "));
+  if (std::ranges::all_of(rows.cases, [](const FleetCase& each) { return each.bound == BoundBy::other; }))
+    text += "times are not compared: no row says what bounds them\n";
   return text;
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <ctime>
 #include <fstream>
+#include <unistd.h>
 #include <utility>
 
 #include <fmt/chrono.h>
@@ -353,9 +354,10 @@ fs::path output_file(const std::string& out, const std::string& what) {
     static_cast<void>(output_target(out));
     return out;
   }
-  // Named by the time, so that no run ever replaces another.
+  // No run ever replaces another, or waits for it: ranks of a job begin in the same second, on several hosts.
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  return fs::path("results") / "local" / fmt::format("{:%Y%m%dT%H%M%SZ}-{}.csv", fmt::gmtime(now), what);
+  return fs::path("results") / "local" /
+         fmt::format("{:%Y%m%dT%H%M%SZ}-{}-{}-{}.csv", fmt::gmtime(now), host_name(), ::getpid(), what);
 }
 
 void keep_older_rows(const fs::path& out, Console& console) {

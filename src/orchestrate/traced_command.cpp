@@ -169,7 +169,8 @@ void say_why_no_file(Ending ending, Console& console) {
   }
   fmt::print(console.err,
              "occbench trace: no process loaded {}: the command does not use CUDA here, or sudo, srun, a "
-             "container or another tool takes {} away: run occbench within\n",
+             "container or another tool takes {} away: run occbench within, for each of several ranks with a "
+             "file of its own: srun sh -c 'occbench trace --out run.$SLURM_PROCID.csv -- COMMAND'\n",
              kLibrary, kInjection);
 }
 

@@ -426,6 +426,9 @@ ProgramTable import_torch_trace(const ImportOptions& options, std::ostream& err)
     fmt::print(err, "{} of kernels left out of {}: no launch has such a grid, block, registers or time\n",
                counted(trace.malformed, "event"), options.file.string());
   }
+  // With its folder: ranks name their traces alike.
+  const std::filesystem::path whole = std::filesystem::absolute(options.file).lexically_normal();
+  const std::string name = whole.parent_path().filename() / whole.filename();
   ProgramTable table;
   for (const TorchKernel& kernel : trace.kernels) table.entries.push_back(kernel.entry);
   table.cases = program_cases(table.entries);
@@ -433,8 +436,8 @@ ProgramTable import_torch_trace(const ImportOptions& options, std::ostream& err)
   for (std::size_t i = 0; i < table.cases.size(); ++i) {
     CaseRecord& record = table.cases[i];
     const TorchKernel& kernel = trace.kernels[i];
-    record.provenance.host = options.file.filename().string();
-    add_note(record.note, "imported from " + record.provenance.host);
+    record.provenance.host = name;
+    add_note(record.note, "imported from " + name);
     if (kernel.entry.seen.total_us > 0)
       record.program.beside_pct = std::llround(100 * kernel.beside_us / kernel.entry.seen.total_us);
     if (record.program.beside_pct.value_or(0) >= kMostlyBesidePct)

@@ -87,8 +87,9 @@ TEST_F(TraceCommandTest, ImportsOnlyTheKernelsThatAreWantedWithTheClockThatIsGiv
 }
 
 TEST_F(TraceCommandTest, TracesOfTwoRanksAreRowsOfTwoGpusWhenTheyAreMerged) {
-  const std::string other = folder_.path() / "rank1.json";
+  const std::string other = folder_.path() / "rank1" / "t.json";  // as each rank names its own
   const std::string rows = folder_.path() / "rank1.csv";
+  fs::create_directory(folder_.path() / "rank1");
   const std::string all = folder_.path() / "all.csv";
   std::ofstream(other) << kTorchTrace;
   run_command({"trace", "--import", trace_.c_str(), "--out", out_.c_str()});
@@ -96,6 +97,18 @@ TEST_F(TraceCommandTest, TracesOfTwoRanksAreRowsOfTwoGpusWhenTheyAreMerged) {
   const Outcome merged = run_command({"merge", out_.c_str(), rows.c_str(), "--out", all.c_str()});
   EXPECT_EQ(merged.status, ExitStatus::done) << merged.err;
   EXPECT_THAT(merged.out, HasSubstr("4 rows of 2 GPUs and 2 cases from 2 files"));
+  EXPECT_EQ(read_rows(rows).front().host, "rank1/t.json");
+  EXPECT_THAT(read_rows(rows).front().note, StartsWith("imported from rank1/t.json"));
+  EXPECT_THAT(run_command({"fleet", out_.c_str(), out_.c_str()}).err,
+              HasSubstr("imported traces go by folder and file: rename them"));
+}
+
+TEST_F(TraceCommandTest, AFileInTheFolderWhereItRunsIsOfThatFolder) {
+  const fs::path before = fs::current_path();
+  fs::current_path(folder_.path());
+  run_command({"trace", "--import", "t.json", "--out", out_.c_str()});
+  fs::current_path(before);
+  EXPECT_EQ(read_rows(out_).front().host, folder_.path().filename() / "t.json");
 }
 
 TEST_F(TraceCommandTest, RowsThatItInferredAreExplainedAsTheyWerePredicted) {

@@ -7,11 +7,14 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 #include <zlib.h>
 
@@ -29,7 +32,9 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::AllOf;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 class WritingAFile : public ::testing::Test {
@@ -300,6 +305,49 @@ TEST_F(Locking, TakesTheLockOfAProcessThatDied) {
   std::ofstream(lock_) << "999999999\n";
   EXPECT_EQ(refusal(), "nothing was thrown");
   EXPECT_FALSE(fs::exists(lock_));
+}
+
+/// A lock that another process has taken, and not yet written its number into.
+class UnnamedLock : public Locking {
+ protected:
+  UnnamedLock() : held_(::open(lock_.c_str(), O_RDWR | O_CREAT, 0644)) {
+    EXPECT_EQ(::flock(held_.number(), LOCK_EX), 0);
+  }
+
+  Descriptor held_;
+};
+
+TEST_F(UnnamedLock, IsAskedAgainUntilItsHolderIsNamed) {
+  std::jthread holder([&] {
+    ::usleep(20'000);
+    EXPECT_TRUE(write_all(held_.number(), "1\n"));
+  });
+  EXPECT_THAT(refusal(), HasSubstr("x.csv is being written by another run (process 1): wait for it to end"));
+}
+
+TEST_F(UnnamedLock, NamesNobodyWhereItsHolderNeverDoes) {
+  EXPECT_THAT(refusal(), EndsWith("another run: wait for it to end, or write to another file"));
+}
+
+TEST_F(UnnamedLock, TellsRanksOfOneJobToNameAFileEach) {
+  std::ofstream(lock_) << "1\n";
+  // In a job of Slurm that another launcher divides, its own variables are the same for several ranks.
+  constexpr const char* kVariables[][2] = {{"SLURM_PROCID", "SLURM_NTASKS"},
+                                           {"PMI_RANK", "PMI_SIZE"},
+                                           {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                                           {"RANK", "WORLD_SIZE"}};
+  for (const auto& [rank, ranks] : kVariables) {
+    ::setenv(rank, "0", 1);
+    ::setenv(ranks, "1", 1);
+    EXPECT_THAT(refusal(), Not(HasSubstr("$" + std::string(rank))));
+    ::setenv(ranks, "4", 1);
+    EXPECT_THAT(refusal(),
+                AllOf(HasSubstr("one of 4 ranks"), HasSubstr("then occbench merge"),
+                      HasSubstr(std::string("--out ") + (folder_.path() / "x.$").string() + rank + ".csv ")));
+  }
+  for (const auto& pair : kVariables) {
+    for (const char* const name : pair) ::unsetenv(name);
+  }
 }
 
 class ReadingAFile : public ::testing::Test {

@@ -319,8 +319,59 @@ TEST_F(Fleet, HasNoVerdictOnAGpuWhoseRowsReadNothing) {
   for (Real Row::*lost : {&Row::time_us, &Row::sm_clock_mhz}) {
     EXPECT_EQ(fleet({fleet_file(1, 6, {{2, [=](Row& row) { (row.*lost).reset(); }}})}),
               ExitStatus::no_verdict);
-    EXPECT_THAT(out_, ContainsRegex("no verdict: GPU-00002.* 0 of its [0-9]+ cases have a time and a clock"));
+    EXPECT_THAT(out_, ContainsRegex(
+                          "no verdict: GPU-00002.* 0 of its [0-9]+ cases have a time and a measured clock"));
   }
+}
+
+TEST_F(Fleet, HasNoVerdictOnProgramsWhoseClockNobodyMeasured) {
+  // Of an imported trace: a constant, or what --clock-mhz says.
+  const auto of_a_trace = [](double clock_mhz) {
+    return [=](Row& row) {
+      row.gpu_uuid.clear();
+      row.host = fmt::format("of {} MHz", clock_mhz);
+      row.gpu_state.clear();
+      row.work.clear();
+      row.expected_cause.clear();
+      row.throughput.reset();
+      row.counters_status = "off";
+      row.sm_clock_mhz = clock_mhz;
+      for (const auto counter : {&Row::achieved_pct, &Row::achieved_elapsed_pct, &Row::sm_cycles_active_max,
+                                 &Row::sm_cycles_active_min})
+        (row.*counter).reset();
+    };
+  };
+  std::map<int, Fault> traces;
+  for (int rank = 0; rank < 4; ++rank) traces[rank] = of_a_trace(1980 - rank);
+  EXPECT_EQ(fleet({fleet_file(1, 4, traces)}), ExitStatus::no_verdict);
+  EXPECT_THAT(out_,
+              ContainsRegex("no verdict: of 1980 MHz.* 0 of its [0-9]+ cases have a time and a measured"));
+  EXPECT_THAT(out_, HasSubstr("0 of 4 GPUs are out of line, 4 without a verdict"));
+  EXPECT_THAT(out_, HasSubstr("not compared, since no rows tell it: sm_clock"));
+  EXPECT_THAT(out_, HasSubstr("times are not compared: no row says what bounds them"));
+}
+
+TEST_F(Fleet, TakesTheClockOfCountedKernelsForThoseThatWereNot) {
+  // In a traced program a few kernels are counted, and the others' rows have the median of their clocks.
+  std::map<int, Fault> programs;
+  for (int gpu = 0; gpu < 4; ++gpu) {
+    programs[gpu] = [gpu](Row& row) {
+      row.gpu_state.clear();
+      if (row.kernel != "spin") row.achieved_pct.reset();
+      row.sm_clock_mhz = gpu == 2 ? 1900 : 1980;
+    };
+  }
+  EXPECT_EQ(fleet({fleet_file(1, 4, programs)}), ExitStatus::regression);
+  EXPECT_THAT(out_, HasSubstr("SM clock 4.04 % below the median"));
+  EXPECT_THAT(out_, Not(HasSubstr("times are not compared")));
+}
+
+TEST_F(Fleet, HasNoVerdictWhereNothingIsCompared) {
+  std::string one_case;  // which says nothing of a GPU
+  MadeUpFleet fleet_of(1);
+  for (int gpu = 0; gpu < 4; ++gpu) one_case += csv_record(fleet_of.gpu(gpu).front());
+  EXPECT_EQ(fleet({write("one.csv", one_case)}), ExitStatus::no_verdict);
+  EXPECT_THAT(out_, ContainsRegex("no verdict: GPU-00000.*\n.*nothing of it is compared"));
 }
 
 TEST_F(Fleet, NamesAGpuThatTakesLongerAtItsClockWhereNoCyclesWereCounted) {

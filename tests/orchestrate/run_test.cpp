@@ -21,10 +21,12 @@
 #include "../cli/run_command.hpp"
 #include "files/input.hpp"
 #include "files/output.hpp"
+#include "in_a_child.hpp"
 #include "message_of.hpp"
 #include "occupancy/input_error.hpp"
 #include "orchestrate/plan.hpp"
 #include "record/csv.hpp"
+#include "record/provenance.hpp"
 #include "record/simulated.hpp"
 
 namespace occbench {
@@ -33,9 +35,11 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::Property;
+using ::testing::StartsWith;
 using ::testing::Throws;
 
 Row row_of(const std::string& name) {
@@ -46,6 +50,12 @@ Row row_of(const std::string& name) {
   row.time_status = "ok";
   row.counters_status = "ok";
   return row;
+}
+
+TEST(OutputFile, ThatNobodyNamesIsOfOneProcessOfOneHost) {
+  const std::string mine = output_file("", "trace");
+  EXPECT_THAT(mine, AllOf(StartsWith("results/local/"), HasSubstr(host_name()), EndsWith("-trace.csv")));
+  EXPECT_TRUE(in_a_child([&] { return output_file("", "trace") != mine; })) << "in the same second";
 }
 
 /// Bench binaries are shell scripts here: the runner knows nothing of one but its arguments, its progress,
