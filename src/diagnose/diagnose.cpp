@@ -362,6 +362,7 @@ std::string_view to_string(Confidence confidence) {
 std::vector<std::string_view> not_read(const Situation& situation) {
   const CounterValues& counters = situation.counters();
   std::vector<std::string_view> names;
+  if (!counters.issue_active_pct) names.push_back("issue slots");
   if (!counters.dram_busy_pct) names.push_back("device memory");
   if (most_wait_for_memory(situation) && !counters.l2_use_pct) names.push_back("L2");
   if (situation.usage.static_shared_bytes + situation.launch.dynamic_shared_bytes > 0 && !counters.l1_use_pct)
