@@ -80,23 +80,31 @@ Cuobjdump::Cuobjdump() : program_(find_cuobjdump()) {}
 
 void Cuobjdump::run(const std::vector<std::string>& options, const fs::path& file, const Line& line,
                     const fs::path& folder) const {
+  const std::string complaint = complaint_of(options, file, line, folder);
+  if (!complaint.empty()) throw InputError("{}: {}", file.string(), complaint);
+}
+
+std::string Cuobjdump::complaint_of(const std::vector<std::string>& options, const fs::path& file,
+                                    const Line& line, const fs::path& folder) const {
   ProgramStart start{.program = program_, .arguments = options, .folder = folder};
   start.arguments.push_back(fs::absolute(file).string());
   std::string complaint;
   const Ending ending = run_and_read(start, [&](std::string_view text) {
-    // "cuobjdump fatal   : Invalid fatbin header in 'FILE'"
-    if (text.starts_with("cuobjdump ")) {
-      complaint = text.substr(std::min(text.size(), text.find(": ") + 2));
-    } else {
+    // "cuobjdump fatal   : Invalid fatbin header in 'FILE'", "/usr/bin/nvdisasm: error while loading ..."
+    const std::string_view program = text.substr(0, text.find_first_of(" :"));
+    if (!program.ends_with("cuobjdump") && !program.ends_with("nvdisasm")) {
       line(text);
+    } else if (complaint.empty()) {
+      complaint = text.substr(std::min(text.size(), text.find(": ") + 2));
     }
   });
-  if (ending == Ending{}) return;
+  if (ending == Ending{}) return "";
   // "Could not find executable file 'nvdisasm'; ..."
   if (complaint.find("find executable file 'nvdisasm'") != std::string::npos)
-    throw NoDisassembler("{}: {}", file.string(), complaint);
+    return "cuobjdump finds no nvdisasm; it comes with the CUDA toolkit (package cuda-nvdisasm-*), and "
+           "`pip install nvidia-cuda-nvdisasm` has it too";
   if (complaint.empty()) complaint = fmt::format("cuobjdump ended with {}", to_string(ending));
-  throw InputError("{}: {}", file.string(), with_lack_of_space(complaint));
+  return with_lack_of_space(complaint);
 }
 
 std::string with_lack_of_space(const std::string& complaint) {

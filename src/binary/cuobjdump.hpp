@@ -8,15 +8,8 @@
 #include <vector>
 
 #include "binary/device_code.hpp"
-#include "occupancy/input_error.hpp"
 
 namespace occbench {
-
-/// cuobjdump finds no nvdisasm, which it shows machine code with.
-class NoDisassembler : public InputError {
- public:
-  using InputError::InputError;
-};
 
 /// The CUDA toolkit's program that takes binaries apart. It needs nvdisasm beside it for machine code.
 class Cuobjdump {
@@ -30,9 +23,13 @@ class Cuobjdump {
 
   /// Runs it on a file and calls `line` for each line that it prints, without the line's end.
   /// @param folder where files that it writes go
-  /// @throws InputError with the file and its complaint where it fails, NoDisassembler where it is for want of nvdisasm
+  /// @throws InputError with the file and its complaint where it fails
   void run(const std::vector<std::string>& options, const std::filesystem::path& file, const Line& line,
            const std::filesystem::path& folder = ".") const;
+
+  /// The same. @returns its complaint, or nvdisasm's, where it fails; else an empty text
+  std::string complaint_of(const std::vector<std::string>& options, const std::filesystem::path& file,
+                           const Line& line, const std::filesystem::path& folder = ".") const;
 
  private:
   std::filesystem::path program_;

@@ -18,6 +18,7 @@
 #include "files/input.hpp"
 #include "files/output.hpp"
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 #include "orchestrate/waiting.hpp"
 #include "record/case_filter.hpp"
 #include "record/kernel_name.hpp"
@@ -147,7 +148,10 @@ std::string ptx_or_build_for(ComputeCapability gpu, std::span<const std::string>
     return !architecture.ends_with('a') && of <= gpu &&
            (of.major == gpu.major || !architecture.ends_with('f'));
   });
-  const std::string build = fmt::format("build with nvcc -arch=sm_{}{}", gpu.major, gpu.minor);
+  // CUDA 13 builds for 7.5 and later.
+  const std::string build =
+      fmt::format("build with nvcc -arch=sm_{}{}{}", gpu.major, gpu.minor,
+                  gpu < ComputeCapability{7, 5} ? " of an older toolkit, which has it" : "");
   if (architectures.empty()) return ": " + build;
   return fmt::format(" and PTX for {}, which the driver compiles there; its registers may differ: {}",
                      fmt::join(architectures, ", "), build);
@@ -235,14 +239,16 @@ void set_local(Placed& placed, const LocalAccesses& seen) {
   }
 }
 
-/// Counts the local accesses of those of a cubin's kernels that may have local memory.
-void add_local_accesses(const Cuobjdump& cuobjdump, const fs::path& file, std::size_t functions,
-                        std::span<Placed> kernels) {
+/// Counts the local accesses of those of a cubin's kernels that may have local memory. @returns why it cannot, or an empty text
+std::string add_local_accesses(const Cuobjdump& cuobjdump, const fs::path& file, std::size_t functions,
+                               std::span<Placed> kernels) {
   const auto [symbols, count] = local_users(kernels);
   std::vector<std::string> options = {"-sass"};
   if (kFunctionsInTheTimeOfOne * count < functions) options.insert(options.end(), {"-fun", symbols});
   CodeListing listing;
-  cuobjdump.run(options, file, [&](std::string_view line) { listing.read(line); });
+  const std::string complaint =
+      cuobjdump.complaint_of(options, file, [&](std::string_view line) { listing.read(line); });
+  if (!complaint.empty()) return complaint;
   for (Placed& placed : kernels) {
     if (!may_use_local(placed.kernel)) continue;
     const auto found = listing.functions().find(placed.kernel.symbol);
@@ -252,6 +258,7 @@ void add_local_accesses(const Cuobjdump& cuobjdump, const fs::path& file, std::s
       set_local(placed, found->second);
     }
   }
+  return "";
 }
 
 /// Takes cubins out of the file, some at a time, and adds what they say to their kernels, which are in the
@@ -270,20 +277,17 @@ class CubinReading {
       cubins.push_back(kernels.subspan(begin, end - begin));
       begin = end;
     }
-    std::string why;
+    std::map<std::string, std::size_t> uncounted;
     {
       Waiting waiting("reading machine code:", cubins.size());
       for (std::size_t begin = 0; begin < cubins.size(); begin += kCubinsAtOnce)
         read_some(std::span(cubins).subspan(begin, std::min(kCubinsAtOnce, cubins.size() - begin)),
                   most_disassembled, waiting);
-      why = why_not_counted(most_disassembled, waiting);
+      uncounted = count_accesses(most_disassembled, waiting);
     }
-    if (why.empty()) return;
-    fmt::print(remarks_, "local loads and stores of {} are not counted: {}\n",
-               counted(static_cast<std::int64_t>(local_users(kernels).second), "kernel"), why);
-    for (Placed& placed : kernels) {
-      if (may_use_local(placed.kernel)) placed.kernel.local.reset();
-    }
+    for (const auto& [why, count] : uncounted)
+      fmt::print(remarks_, "local loads and stores of {} are not counted: {}\n",
+                 counted(static_cast<std::int64_t>(count), "kernel"), why);
   }
 
  private:
@@ -319,23 +323,27 @@ class CubinReading {
     }
   }
 
-  /// Counts instructions; else a clause.
-  std::string why_not_counted(std::size_t most, Waiting& waiting) const {
-    if (disassembled_.size() > most)
-      return fmt::format(
-          "they stand in {} cubins, of which at most {} are disassembled; ask for fewer by "
-          "--kernel RE, --arch or --cc",
-          disassembled_.size(), most);
-    try {
-      for (const auto& [path, functions, kernels] : disassembled_) {
-        add_local_accesses(cuobjdump_, path, functions, kernels);
-        waiting.step();
+  /// Counts instructions. @returns why not, and of how many kernels: a disassembler may lack architectures
+  std::map<std::string, std::size_t> count_accesses(std::size_t most, Waiting& waiting) const {
+    const std::string too_many =
+        disassembled_.size() <= most
+            ? ""
+            : fmt::format(
+                  "they stand in {} cubins, of which at most {} are disassembled; ask for fewer by "
+                  "--kernel RE, --arch or --cc",
+                  disassembled_.size(), most);
+    std::map<std::string, std::size_t> uncounted;
+    for (const auto& [path, functions, kernels] : disassembled_) {
+      const std::string why =
+          too_many.empty() ? add_local_accesses(cuobjdump_, path, functions, kernels) : too_many;
+      waiting.step();
+      if (why.empty()) continue;
+      uncounted[why] += local_users(kernels).second;
+      for (Placed& placed : kernels) {
+        if (may_use_local(placed.kernel)) placed.kernel.local.reset();
       }
-    } catch (const NoDisassembler&) {
-      return "cuobjdump finds no nvdisasm; it comes with the CUDA toolkit (package cuda-nvdisasm-*), and "
-             "`pip install nvidia-cuda-nvdisasm` has it too";
     }
-    return "";
+    return uncounted;
   }
 
   const Cuobjdump& cuobjdump_;
@@ -483,10 +491,11 @@ class CubinReader {
     }
   }
 
-  /// Which functions call others, or have some within their code. What the linker adds up: own frames, and which functions use
+  /// Barriers. Which functions call others, or have some within their code. What the linker adds up: own frames, and which functions use
   /// shared memory that has no place yet.
   void read_calls(std::string_view names, const Elf64_Shdr& section, const std::vector<Elf64_Shdr>& sections,
                   Cubin& cubin) const {
+    constexpr std::string_view kText = ".text.";
     const auto linked_to = [&](const Elf64_Shdr& of) {
       if (of.sh_link >= sections.size()) refuse();
       return sections[of.sh_link];
@@ -498,8 +507,13 @@ class CubinReader {
       return std::string(name_in(part(linked_to(linked_to(section))), symbol(place).st_name));
     };
     const std::string_view name = name_in(names, section.sh_name);
-    const std::size_t text = name.starts_with(".rel") ? name.find(".text.") : std::string_view::npos;
-    if (name == ".nv.info") {
+    const std::size_t text = name.starts_with(".rel") ? name.find(kText) : std::string_view::npos;
+    if (name.starts_with(kText)) {
+      // CUDA 12 and earlier have the barriers in the flags.
+      const auto function = cubin.kernels.find(name.substr(kText.size()));
+      if (function != cubin.kernels.end() && function->second.barriers == 0)
+        function->second.barriers = static_cast<int>(section.sh_flags >> 20 & 0x7f);
+    } else if (name == ".nv.info") {
       for_each_attribute(part(section), [&](unsigned code, unsigned, std::string_view of) {
         if (code != kFrameSize || of.size() != 8) return;
         const std::string whole = name_of(word(of, 0));

@@ -58,7 +58,7 @@ struct DeviceKernel : LaunchBounds {
   bool needs_linker = false;
   /// LDL and STL instructions: spills, and arrays that registers cannot hold. None where they are not known: functions with
   /// code of their own have some, generic instructions (of nvcc -G) use the stack, too many cubins would have had to be
-  /// disassembled, or there is no nvdisasm.
+  /// disassembled, or there is no nvdisasm or one without the architecture.
   std::optional<LocalAccesses> local = LocalAccesses();
   /// Between its warps (setmaxnreg). A warp waits for ever for registers that its block was not launched with.
   bool moves_registers = false;

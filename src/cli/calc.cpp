@@ -112,7 +112,7 @@ std::vector<Json> for_each_curve_point(const Question& question,
 }
 
 struct CalcOptions : LaunchOptions {
-  std::optional<std::pair<int, int>> launch_bounds;  ///< least and most threads per block
+  std::string launch_bounds;  ///< least and most threads per block
   std::vector<std::string> sms_per_gpc;
   bool limits = false;
   std::string batch;
@@ -171,7 +171,8 @@ Question one_question(const CalcOptions& options, const GpuOption& gpu, const CL
   constexpr int kMostSmsOfGpc = 64;
   Question question{
       limits_of(capability_of(gpu)), {options.launch, options.usage}, sm_count_of(gpu), {}, gpu.name};
-  if (options.launch_bounds) narrow_to_bounds(question, *options.launch_bounds);
+  if (!options.launch_bounds.empty())
+    narrow_to_bounds(question, parse_launch_bounds(options.launch_bounds, question.limits));
   for (const std::string& sms : options.sms_per_gpc)
     question.sms_per_gpc.push_back(parse_number(sms, "--gpc-sms", 1, kMostSmsOfGpc));
   if (!gpu.name.empty()) {
@@ -303,20 +304,8 @@ std::string answer(const CalcOptions& options, const CLI::App& parser, Console& 
 
 void declare_launch(CLI::App& parser, CalcOptions& options) {
   declare_launch_options(parser, options);
-  parser
-      .add_option_function<std::string>(
-          "--launch-bounds",
-          [&options](const std::string& text) {
-            constexpr int kMost = 1024;
-            const std::size_t colon = text.find(':');
-            const bool is_range = colon != std::string::npos;
-            const int least =
-                is_range ? parse_number<int>(text.substr(0, colon), "--launch-bounds", 1, kMost) : 1;
-            options.launch_bounds = {
-                least, parse_number(text.substr(is_range ? colon + 1 : 0), "--launch-bounds", least, kMost)};
-          },
-          "threads per block that the kernel's launch bounds allow at most, or least and most: 256:256")
-      ->type_name("N|N:N");
+  add_value(parser, "--launch-bounds", "N|N:N", options.launch_bounds,
+            "threads per block that the kernel's launch bounds allow at most, or least and most: 256:256");
   add_comma_list(parser, "--gpc-sms", options.sms_per_gpc,
                  "SMs of each GPC, as occbench devices lists them (18,18,16): adds active clusters")
       ->type_name("SMS,...");

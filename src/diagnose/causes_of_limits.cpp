@@ -88,6 +88,7 @@ std::optional<Claim> limit_claim(
     return claim;
   }
   claim.advice = advise_on_theory(*situation.facts.limits, {situation.launch, situation.usage});
+  claim.advice->is_of_directives = situation.facts.is_of_directives;
   claim.remedy = fmt::format("{}", fmt::join(sentences(*claim.advice), " "));
   if (waits_for_latency(situation)) {
     claim.remedy += fmt::format(

@@ -179,6 +179,21 @@ std::optional<Saving> saving_of(const std::vector<Change>& changes, const Findin
   return saving;
 }
 
+/// Blocks of half the threads, where warps are uneven: at no lower theory an SM takes new ones sooner. Empty where the same work in
+/// them is not known.
+std::optional<Change> halved_blocks(const PredictedLaunch& launch) {
+  const int threads = launch.asked.launch.block_threads;
+  if (!launch.tasks.differ_within_blocks() || threads % (2 * kThreadsPerWarp) != 0) return std::nullopt;
+  const Change halved{Axis::block_threads, threads, threads / 2};
+  const auto warps_per_sm = [&](const Configuration& of) {
+    return theoretical_occupancy(launch.asked.limits, of).warps_per_sm();
+  };
+  if (warps_per_sm(with(halved.axis, halved.to, launch.now())) < warps_per_sm(launch.now()) ||
+      !changed_by({halved}, launch))
+    return std::nullopt;
+  return halved;
+}
+
 bool changes_grid_alone(const Launch& advised, Launch now) {
   const std::int64_t before = std::exchange(now.grid_blocks, advised.grid_blocks);
   return advised == now && advised.grid_blocks != before;
@@ -211,7 +226,11 @@ std::string bounded_remedy(const Finding& limit, const PredictedLaunch& launch) 
 Remedy remedy_of_limit(const Finding& limit, const PredictedLaunch& launch,
                        const std::optional<Advice>& other_grid) {
   if (!limit.advice) return {.sentences = limit.remedy};
-  const std::vector<std::vector<Change>> all = changes_of(*limit.advice);
+  std::vector<std::vector<Change>> all = changes_of(*limit.advice);
+  const bool is_one = all.size() == 1;
+  if (const auto halved = halved_blocks(launch);
+      halved && std::ranges::find(all, std::vector{*halved}) == all.end())
+    all.push_back({*halved});
   std::vector<Saving> savings;
   double most = 0;
   for (const std::vector<Change>& changes : all) {
@@ -236,14 +255,23 @@ Remedy remedy_of_limit(const Finding& limit, const PredictedLaunch& launch,
       launch.tasks.contends() ? ""
                               : ", if warps wait for latency rather than for memory, issue slots or a pipe";
   const std::string saved =
-      all.size() == 1 && !savings.front().has_other_grid
+      is_one && savings.size() == 1 && !savings.front().has_other_grid
           ? fmt::format("It is predicted to save {} of the time{}.", saved_text(100 * most), condition)
           : fmt::format(
                 "Predicted to save: {}{}.",
                 fmt::join(mapped(savings, [&](const Saving& each) { return saving_text(each, grid_alone); }),
                           ", "),
                 condition);
-  return {.saved = most, .sentences = fmt::format("{} {}", limit.remedy, saved)};
+  const bool resizes = std::ranges::any_of(all, [](const std::vector<Change>& changes) {
+    return std::ranges::find(changes, Axis::block_threads, &Change::axis) != changes.end();
+  });
+  return {.saved = most,
+          .sentences = fmt::format(
+              "{} {}{}", limit.remedy, saved,
+              resizes && launch.tasks.differ_within_blocks()
+                  ? " Blocks of another size are taken to have as many slow warps in all: where each "
+                    "block has one of its own, as a leader, they may save nothing."
+                  : "")};
 }
 
 }  // namespace

@@ -307,7 +307,9 @@ LaunchFacts facts_of(const CaseRecord& record, const Limits* limits) {
           .program = record.program,
           .library = library_of(record.identity.kernel),
           .may_be_tritons = record.program.total_time_us && library_of(record.identity.kernel) == nullptr &&
-                            function_of(record.identity.kernel) == record.identity.kernel};
+                            function_of(record.identity.kernel) == record.identity.kernel &&
+                            !is_of_directives(record.identity.kernel),
+          .is_of_directives = is_of_directives(record.identity.kernel)};
 }
 
 std::string_view Situation::unread_pipe() const {

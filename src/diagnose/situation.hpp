@@ -71,7 +71,8 @@ struct LaunchFacts {
   Times times{};
   ProgramUse program{};
   const KernelLibrary* library = nullptr;  ///< nullptr = the kernel is the user's own
-  bool may_be_tritons = false;  ///< a traced kernel with the name of C, of no library that is known
+  bool may_be_tritons = false;    ///< a traced kernel with the name of C, of no library that is known
+  bool is_of_directives = false;  ///< OpenACC's or OpenMP's
   OtherBuilds others{};
 };
 

@@ -9,7 +9,6 @@
 #include "gpu/launch.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
-#include "occupancy/warps.hpp"
 
 namespace occbench {
 namespace {
@@ -106,17 +105,15 @@ AskedRegisters asked_registers(const Point& at, const Limits& limits) {
   if (at.has("min-blocks")) {
     if (at.has("registers"))
       throw InputError("--registers and --min-blocks both cap registers: leave one out");
-    const std::int64_t warps =
-        warps_of_block(static_cast<int>(std::min<std::int64_t>(at.shape("block-size").total(), kMostOfInt)));
-    const std::int64_t threads = at.integer("min-blocks", kMostOfInt) * warps * kThreadsPerWarp;
-    if (threads == 0) throw InputError("--min-blocks 0: at least one block is to fit");
-    // Registers are allocated to a warp in whole units.
-    const std::int64_t unit = limits.register_allocation_unit / kThreadsPerWarp;
-    const std::int64_t cap = limits.registers_per_sm / threads / unit * unit;
+    const std::int64_t blocks = at.integer("min-blocks", kMostOfInt);
+    if (blocks == 0) throw InputError("--min-blocks 0: at least one block is to fit");
+    const std::int64_t threads = at.shape("block-size").total();
+    const int cap = registers_left(
+        limits, static_cast<int>(std::min<std::int64_t>(threads, limits.max_threads_per_block)), blocks);
     if (cap == 0)
-      throw InputError("--min-blocks {}: {} threads leave none of {} registers of an SM for each",
-                       at.text("min-blocks"), threads, limits.registers_per_sm);
-    return {static_cast<int>(std::min<std::int64_t>(cap, kMostRegisters)), false};
+      throw InputError("--min-blocks {}: so many blocks of {} threads leave none of {} registers of an SM",
+                       blocks, threads, limits.registers_per_sm);
+    return {cap, false};
   }
   if (!at.has("registers")) return {};
   const std::string& text = at.text("registers");

@@ -8,6 +8,7 @@
 
 #include "occupancy/allocation.hpp"
 #include "occupancy/input_error.hpp"
+#include "occupancy/text.hpp"
 
 namespace occbench {
 namespace {
@@ -148,6 +149,40 @@ Occupancy theoretical_occupancy(const Limits& limits, const Launch& launch, cons
   occupancy.limiters.add(Limiter::barriers, block_limits.barriers == blocks);
   occupancy.theoretical_pct = 100.0 * occupancy.warps_per_sm() / limits.max_warps_per_sm;
   return occupancy;
+}
+
+int registers_left(const Limits& limits, int block_threads, std::int64_t blocks) {
+  int registers = limits.max_registers_per_thread;
+  const auto is_enough = [&] {
+    return theoretical_occupancy(limits, {.block_threads = block_threads},
+                                 {.registers_per_thread = registers})
+               .block_limits.registers >= blocks;
+  };
+  while (registers > 0 && !is_enough()) --registers;
+  return registers;
+}
+
+std::pair<int, int> parse_launch_bounds(std::string_view text, const Limits& limits) {
+  constexpr int kMost = 1024;
+  const std::size_t mark = std::min(text.find_first_of(":,"), text.size());
+  const std::optional<int> first = read_number(text.substr(0, mark), 1, kMost);
+  const std::optional<int> second = mark < text.size() ? read_number(text.substr(mark + 1), 1, kMost) : first;
+  if (!first || !second)
+    throw InputError("--launch-bounds = '{}' is not the most threads per block, or FEWEST:MOST, of 1 to {}",
+                     text, kMost);
+  if (mark == text.size()) return {1, *first};
+  if (text[mark] == ':' && *first <= *second) return {*first, *second};
+  const int registers = registers_left(limits, *first, *second);
+  const bool fits = registers > 0 && theoretical_occupancy(limits, {.block_threads = *first},
+                                                           {.registers_per_thread = registers})
+                                             .blocks_per_sm >= *second;
+  throw InputError(
+      "--launch-bounds = '{}': a pair is FEWEST:MOST threads per block. The second number of CUDA's launch "
+      "bounds is the fewest blocks per SM, which cap registers: {} of {} threads {}",
+      text, counted(*second, "block"), *first,
+      fits
+          ? fmt::format("leave {} a thread (--launch-bounds {} --registers {})", registers, *first, registers)
+          : "fit on no SM");
 }
 
 bool must_opt_in(const Limits& limits, const Launch& launch, const Usage& usage) {

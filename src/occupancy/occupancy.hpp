@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "occupancy/launch.hpp"
 #include "occupancy/limits.hpp"
@@ -113,6 +114,14 @@ Occupancy theoretical_occupancy(const Limits& limits, const Launch& launch, cons
 /// Whether a kernel must opt in to a block's shared memory, as most GPUs ask for beyond 48 KB:
 /// cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, dynamic_shared_bytes).
 bool must_opt_in(const Limits& limits, const Launch& launch, const Usage& usage);
+
+/// The most registers per thread with which an SM's registers are enough for so many blocks; 0 = none.
+/// @throws InputError as theoretical_occupancy
+int registers_left(const Limits& limits, int block_threads, std::int64_t blocks);
+
+/// Threads per block that launch bounds allow, fewest and most: "256" is 1 and 256, "192:256" both.
+/// @throws InputError; where it is CUDA's pair, "192,5", with what that means
+std::pair<int, int> parse_launch_bounds(std::string_view text, const Limits& limits);
 
 /// Refuses what no compiler makes: a block has no more static shared memory than it may use without opting
 /// in.

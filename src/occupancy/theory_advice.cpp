@@ -62,20 +62,27 @@ bool same_direction(const Change& one, const Change& other) {
 }
 
 /// @param block_threads, blocks  of the changed launch, and on an SM
-std::string price_of(const Change& change, std::int64_t block_threads, int blocks) {
+std::string price_of(const Change& change, const TheoryAdvice& advice, std::int64_t block_threads,
+                     int blocks) {
   switch (change.axis) {
     case Axis::registers_per_thread:
       return fmt::format(
-          "cap them with __launch_bounds__({1}, {2}), or, of a kernel without launch bounds, "
-          "__maxnreg__({0}) or "
-          "-maxrregcount={0}, and compare time and spills: the compiler may move what does not fit to local "
+          "cap them with {}, and compare time and spills: the compiler may move what does not fit to local "
           "memory",
-          change.to, block_threads, blocks);
+          advice.is_of_directives
+              ? fmt::format("-gpu=maxregcount:{} of nvc++ and nvfortran", change.to)
+              : fmt::format("__launch_bounds__({1}, {2}), or, of a kernel without launch bounds, "
+                            "__maxnreg__({0}) or -maxrregcount={0}",
+                            change.to, block_threads, blocks));
     case Axis::shared_bytes_per_block:
       return "a block stages less data";
     case Axis::block_threads:
-      return fmt::format("the grid needs {:.3g} times as many blocks for the same threads",
-                         static_cast<double>(change.from) / static_cast<double>(change.to));
+      return fmt::format(
+          "{}the grid needs {:.3g} times as many blocks for the same threads",
+          advice.is_of_directives
+              ? "vector_length and num_workers, or num_threads and thread_limit, set them, and "
+              : "",
+          static_cast<double>(change.from) / static_cast<double>(change.to));
     case Axis::carveout_pct:
       return "the L1 cache loses what shared memory gains";
     case Axis::barriers:
@@ -88,10 +95,10 @@ std::string outcome(double pct, int blocks) {
   return fmt::format("{:.4g} %, {} per SM", pct, counted(blocks, "block"));
 }
 
-std::string sentence(std::string_view before, const Step& step, std::int64_t block_threads) {
+std::string sentence(std::string_view before, const Step& step, const TheoryAdvice& advice) {
   return fmt::format("{}{}: {}; {}.", before, to_string(step.change),
                      outcome(step.theoretical_pct, step.blocks_per_sm),
-                     price_of(step.change, block_threads, step.blocks_per_sm));
+                     price_of(step.change, advice, advice.block_threads, step.blocks_per_sm));
 }
 
 std::int64_t as_percentage(std::int64_t carveout) {
@@ -212,11 +219,12 @@ std::optional<PairOfChanges> best_pair_above(double above_pct, const Limits& lim
   });
 }
 
-std::string both(const PairOfChanges& pair, std::int64_t block_threads) {
+std::string both(const PairOfChanges& pair, const TheoryAdvice& advice) {
+  std::int64_t block_threads = advice.block_threads;
   for (const Change& change : {pair.first, pair.second})
     if (change.axis == Axis::block_threads) block_threads = change.to;
   const auto price = [&](const Change& change) {
-    return price_of(change, block_threads, pair.blocks_per_sm);
+    return price_of(change, advice, block_threads, pair.blocks_per_sm);
   };
   return fmt::format("{} and {} together: {}; {}, and {}.", to_string(pair.first), to_string(pair.second),
                      outcome(pair.theoretical_pct, pair.blocks_per_sm), price(pair.first),
@@ -279,7 +287,7 @@ std::vector<std::string> sentences(const TheoryAdvice& advice) {
   const std::string now = fmt::format("{:.4g} %", advice.theoretical_pct);
   std::vector<std::string> all;
   const auto add = [&](std::string_view before, const Step& step) {
-    all.push_back(sentence(before, step, advice.block_threads));
+    all.push_back(sentence(before, step, advice));
   };
   for (const Step& step : advice.highest) add("", step);
   if (advice.below) add("Next below that: ", *advice.below);
@@ -288,10 +296,9 @@ std::vector<std::string> sentences(const TheoryAdvice& advice) {
     add(fmt::format("No small change raises {}; the smallest that does: ", now), *advice.beyond);
   if (advice.within_reach)
     all.push_back((advice.beyond ? "Two small changes do: " : "Two changes reach more: ") +
-                  both(*advice.within_reach, advice.block_threads));
+                  both(*advice.within_reach, advice));
   if (advice.pair)
-    all.push_back(
-        fmt::format("No single change raises {}. {}", now, both(*advice.pair, advice.block_threads)));
+    all.push_back(fmt::format("No single change raises {}. {}", now, both(*advice.pair, advice)));
   if (all.empty())
     all.push_back(advice.theoretical_pct >= 100
                       ? "Theory cannot rise: 100 %."

@@ -91,6 +91,7 @@ struct TheoryAdvice {
   std::optional<PairOfChanges> within_reach;
   std::int64_t block_threads = 0;           ///< now
   std::int64_t shared_bytes_per_block = 0;  ///< now; a block of another size asks for as much
+  bool is_of_directives = false;            ///< OpenACC's or OpenMP's: no source has its launch bounds
 };
 
 /// What each remedy consists of, one change or two, in the order of sentences().

@@ -152,7 +152,10 @@ std::optional<Advice> advice_of(const LaunchOfWork& better, const Asked& asked,
   const bool of_warps = better.launch == asked.launch;
   const std::string what = of_warps ? "The same work with equal shares for all warps"
                                     : name_of(better.launch, asked.launch, asked.usage);
-  const std::string_view of_work = of_warps ? ""
+  const bool splits_warps =
+      better.launch.block_threads != asked.launch.block_threads && prediction.losses.within_block > 0;
+  const std::string_view of_work = of_warps       ? ""
+                                   : splits_warps ? " for the same work with as many slow warps"
                                    : asked.origin == WorkOrigin::inferred
                                        ? " for the same work, if its blocks take equally long,"
                                        : " for the same work";

@@ -18,6 +18,9 @@ struct KernelLibrary {
 /// @returns nullptr for a kernel of no library of the table
 const KernelLibrary* library_of(std::string_view kernel);
 
+/// Whether it was compiled from directives, OpenACC's or OpenMP's, as its name says: by nvc++ and nvfortran, Clang, or GCC.
+bool is_of_directives(std::string_view kernel);
+
 // What the names of kernels are made of: here, since the page for the browser has no demangler.
 
 /// Where the bracket that opens at `begin` closes, one past it; the end of the text if it does not.

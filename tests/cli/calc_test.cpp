@@ -256,9 +256,23 @@ TEST(Calc, WithinLaunchBoundsNamesNoBlockSizeBeyondThem) {
   EXPECT_THAT(refusal(launch + "128 --launch-bounds 256:256"),
               HasSubstr("allow 256 to 256 threads per block"));
   EXPECT_THAT(refusal(launch + "128 --launch-bounds 256:96"),
-              HasSubstr("is not a whole number from 256 to 1024"));
+              HasSubstr("fewest blocks per SM, which cap registers: 96 blocks of 256 threads fit on no SM"));
+  for (const char* wrong : {"many", "256:", ",2", "0", "1:2:3", "1025"})
+    EXPECT_THAT(refusal(launch + "128 --launch-bounds " + wrong),
+                HasSubstr("is not the most threads per block, or FEWEST:MOST, of 1 to 1024"));
   EXPECT_THAT(run_command("calc --cc 9.0 --registers 20 --curves --launch-bounds 96").err,
               HasSubstr("drawn with the best, 64 threads"));
+}
+
+// nvcc -arch=sm_90 -Xptxas -v, of a kernel with 200 values alive: "Used 64 registers", and of 96 threads "Used 128 registers".
+TEST(Calc, OfCudasPairOfLaunchBoundsSaysWhatRegistersItLeaves) {
+  for (const char* pair : {"192:5", "192,5"})
+    EXPECT_THAT(
+        refusal(fmt::format("calc --cc 9.0 --block-size 192 --launch-bounds {}", pair)),
+        HasSubstr("a pair is FEWEST:MOST threads per block. The second number of CUDA's launch bounds "
+                  "is the fewest blocks per SM, which cap registers: 5 blocks of 192 threads leave 64 "
+                  "a thread (--launch-bounds 192 --registers 64)"));
+  EXPECT_THAT(refusal("calc --cc 9.0 --block-size 96 --launch-bounds 96,5"), HasSubstr("leave 128 a thread"));
 }
 
 TEST(Calc, SaysWhereAKernelMustOptInToSharedMemory) {

@@ -437,6 +437,29 @@ TEST(Predict, TellsOfTheRemedyFirstThatSavesMore) {
                                   "take up to 14 % less"));
 }
 
+TEST(Predict, OfUnevenWarpsTellsOfNarrowerBlocksAndWhatTheyAssume) {
+  const std::string launch = "predict --gpu h200 --registers 32 --block-size ";
+  // 384 and 192 threads have the same theory, 93.75 %.
+  const std::string told = printed(launch + "384 --grid 3960 --work warp/every:40000:12:3");
+  EXPECT_THAT(told,
+              ContainsRegex("4[0-9] % with 192 threads per block instead of 384.*Blocks of another size are "
+                            "taken to have as many slow warps in all: where each block has one of its own"));
+  EXPECT_THAT(
+      printed(launch + "384 --grid 700 --work warp/every:40000:12:1.1"),
+      ContainsRegex("blocks of 256 threads would take .* for the same work with as many slow warps and"));
+  // Of blocks with a slow warp each.
+  const auto cycles = [](const std::string& command) {
+    return nlohmann::json::parse(printed(command + " --format json"))["predicted_cycles_active_max"]
+        .get<double>();
+  };
+  const double now = cycles(launch + "384 --grid 3960 --work warp/every:40000:12:3");
+  EXPECT_NEAR(cycles(launch + "256 --grid 5940 --work warp/every:40000:8:3") / now, 1, 0.01);
+  EXPECT_NEAR(cycles(launch + "192 --grid 7920 --work warp/every:40000:6:3") / now, 1, 0.01);
+  EXPECT_THAT(printed(launch + "384 --grid 3960 --work equal:40000"),
+              AllOf(HasSubstr("256 threads per block instead of 384"), Not(HasSubstr("192 threads")),
+                    Not(HasSubstr("slow warps"))));
+}
+
 TEST(Predict, BoundsWhatShorterBlocksOfUnevenWorkWereMeasuredToSave) {
   int compared = 0;
   for (const std::string model : {"nvidia-h200", "nvidia-h100-80gb-hbm3"}) {

@@ -106,6 +106,25 @@ TEST(RecordedRow, OfAProgramWithANameOfCMayBeTritons) {
   }
 }
 
+TEST(RecordedRow, OfAProgramOfDirectivesIsToldOfTheOptionsOfItsCompiler) {
+  int limited = 0;
+  for (CaseRecord& record :
+       read_case_records(OCCBENCH_SOURCE_DIR "/results/nvidia-h100-80gb-hbm3/programs/triton_kernels.csv")) {
+    if (record.identity.kernel != "product") continue;
+    record.identity.kernel = "nvkernel_hydro_update_density_F1L77_2";
+    for (const Finding& finding : diagnose(facts_of(record))) {
+      EXPECT_THAT(finding.remedy, AllOf(testing::Not(HasSubstr("Triton")), testing::Not(HasSubstr("__"))));
+      if (finding.cause != Cause::register_limit || !finding.advice) continue;
+      ++limited;
+      EXPECT_THAT(finding.remedy, HasSubstr("cap them with -gpu=maxregcount:"));
+    }
+  }
+  EXPECT_GT(limited, 0);
+  TheoryAdvice advice = advise_on_theory(limits_of({9, 0}), {{.block_threads = 384}, {}});
+  advice.is_of_directives = true;
+  EXPECT_THAT(sentences(advice).front(), HasSubstr("vector_length and num_workers, or num_threads"));
+}
+
 TEST(RecordedRow, ABlockOfOneThreadIsCountedAsAWholeWarp) {
   const Finding lanes = the(findings_of("partial_warps/spin/plain/block_threads=1"), Cause::idle_lanes);
   EXPECT_DOUBLE_EQ(lanes.points, 0);
