@@ -6,6 +6,7 @@
 #include <iosfwd>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -100,6 +101,14 @@ struct CodeSelection {
 /// there is no cuobjdump (cuobjdump.hpp).
 std::vector<DeviceKernel> read_device_code(const std::filesystem::path& file, const CodeSelection& selection,
                                            std::ostream& remarks);
+
+/// Without copies that need the same, as of a static kernel in a header: one file more that includes it is no change.
+std::vector<DeviceKernel> without_copies(std::span<const DeviceKernel> kernels);
+
+/// "shapes::reversed<256>(float*) sm_90", and of several of one name that differ in what they need "(1 of 2)" behind it. They
+/// are in the order of that, so that another order in the file is no change, and another number of them no match.
+/// @pre no copies
+std::vector<std::string> case_names(std::span<const DeviceKernel> kernels);
 
 /// What a cubin says of a kernel beyond its registers and memory.
 struct CubinKernel : LaunchBounds {

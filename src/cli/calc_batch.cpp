@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <map>
 #include <set>
-#include <tuple>
 
 #include <fmt/ostream.h>
 #include <nlohmann/json.hpp>
@@ -268,27 +267,6 @@ Json row_of(const DeviceKernel& kernel, const Question& question, const std::str
   return row;
 }
 
-/// "shapes::reversed<256>(float*) sm_90", and of several of one name, such as static kernels of several files, "(1 of 2)" behind it.
-/// They are in the order of what they use, so that another order in the file is no change, and another number of them no match.
-std::vector<std::string> case_names(std::span<const DeviceKernel> kernels) {
-  std::map<std::string, std::vector<std::size_t>> alike;
-  for (std::size_t i = 0; i < kernels.size(); ++i)
-    alike[fmt::format("{} {}", source_name(kernels[i].symbol), kernels[i].architecture)].push_back(i);
-  std::vector<std::string> names(kernels.size());
-  for (auto& [name, places] : alike) {
-    std::ranges::stable_sort(places, {}, [&](std::size_t i) {
-      const DeviceKernel& kernel = kernels[i];
-      return std::tuple(kernel.usage.registers_per_thread, kernel.usage.static_shared_bytes,
-                        kernel.usage.local_bytes_per_thread, kernel.usage.barriers, kernel.max_block_threads,
-                        kernel.local ? kernel.local->bytes : 0);
-    });
-    for (std::size_t number = 0; number < places.size(); ++number)
-      names[places[number]] =
-          places.size() == 1 ? name : fmt::format("{} ({} of {})", name, number + 1, places.size());
-  }
-  return names;
-}
-
 std::vector<Json> rows_of(std::span<const DeviceKernel> kernels, const BinaryQuestion& asked) {
   std::vector<Json> rows;
   const std::vector<std::string> names = case_names(kernels);
@@ -410,8 +388,9 @@ std::string answer_batch(const std::string& file, const GpuOption& gpu, AnswerFo
   return format == AnswerFormat::table ? as_table(rows) : flat_text(rows, format);
 }
 
-std::string answer_binary(std::span<const DeviceKernel> kernels, const BinaryQuestion& question,
+std::string answer_binary(std::span<const DeviceKernel> of_file, const BinaryQuestion& question,
                           AnswerFormat format) {
+  const std::vector<DeviceKernel> kernels = without_copies(of_file);
   if (format != AnswerFormat::table) return flat_text(rows_of(kernels, question), format);
   const std::string table = as_table(kernels, question);
   if (kernels.size() != 1 || !question.block_threads || kernels[0].needs_linker) return table;

@@ -34,8 +34,7 @@ struct BinaryQuestion {
 };
 
 /// Each kernel and architecture with its usage and theoretical occupancy. As CSV and JSON rows that `gate`
-/// and `report` read: experiment `binary`, case = the kernel's name and architecture; kernels that share both are
-/// numbered in the order of the file. A block size that neither the question nor the kernel requires is in `assumed`. As a table one line a kernel with a few block sizes.
+/// and `report` read: experiment `binary`, a row for each of case_names(). A block size that neither the question nor the kernel requires is in `assumed`. As a table one line a kernel with a few block sizes.
 /// @throws InputError as theoretical_occupancy.
 std::string answer_binary(std::span<const DeviceKernel> kernels, const BinaryQuestion& question,
                           AnswerFormat format);

@@ -28,7 +28,6 @@
 #include "predict/device_profile.hpp"
 #include "predict/parallel.hpp"
 #include "programs/program.hpp"
-#include "record/case_filter.hpp"
 #include "record/columns.hpp"
 #include "record/counter_columns.hpp"
 #include "record/csv.hpp"
@@ -143,26 +142,28 @@ std::vector<CaseRecord> all_cases(const ExplainOptions& options, std::ostream& e
       cases.push_back(std::move(each));
     }
   }
+  tell_apart(cases);
   return cases;
 }
 
 /// Of all rows of programs that match, those without a counter's value too; empty where there is none.
 std::string total_of_programs(std::span<const CaseRecord> all, const ExplainOptions& options) {
-  const auto matches = case_filter(options.filter);
+  const auto matches = identity_filter(options.filter);
   std::vector<CaseRecord> cases(all.begin(), all.end());
-  std::erase_if(cases, [&](const CaseRecord& each) {
-    return !each.program.launches || !matches(full_name(each.identity));
-  });
-  return cases.empty() ? "" : fmt::format("\nTogether {}.\n", program_total(cases));
+  std::erase_if(cases,
+                [&](const CaseRecord& each) { return !each.program.launches || !matches(each.identity); });
+  return cases.empty()
+             ? ""
+             : fmt::format("\nTogether {}. The column kernel has whole names.\n", program_total(cases));
 }
 
 /// Those with theory and a counter's value, or work inferred from their time, that the filter matches; `left_out` says how many others
 /// it matches.
 std::vector<CaseRecord> counted_cases(std::span<const CaseRecord> all, const ExplainOptions& options,
                                       std::string& left_out) {
-  const auto matches = case_filter(options.filter);
+  const auto matches = identity_filter(options.filter);
   std::vector<CaseRecord> cases(all.begin(), all.end());
-  std::erase_if(cases, [&](const CaseRecord& each) { return !matches(full_name(each.identity)); });
+  std::erase_if(cases, [&](const CaseRecord& each) { return !matches(each.identity); });
   const std::size_t others = std::erase_if(cases, [](const CaseRecord& each) {
     const bool is_counted = each.readings.counters.achieved_pct.has_value();
     return !each.theory || !(is_counted || is_inferred_work(each.identity.work_source));
@@ -577,8 +578,9 @@ Action declare_explain(CLI::App& parser) {
   auto options = std::make_shared<ExplainOptions>();
   parser.add_option("FILE", options->files, "recorded rows (default: those that come with the project)")
       ->check(CLI::ExistingFile);
-  parser.add_option("--filter", options->filter,
-                    "only cases whose experiment/case this regular expression is found in");
+  parser.add_option(
+      "--filter", options->filter,
+      "only cases whose experiment/case, or whole kernel of a program, this regular expression is found in");
   parser.add_flag("--repredict", options->repredict,
                   "predict the rows again, with the profile that a row names, beside the rows or built in, "
                   "else the best known of its GPU");

@@ -66,7 +66,7 @@ Merged merge_and_tell(std::span<const std::filesystem::path> files, const std::f
                out.string(), merged.kept_rows.string());
   if (merged.lacks_samples)
     fmt::print(console.err,
-               "no samples are written: cases are in several files, and samples do not say of which GPU\n");
+               "no samples are written: names of cases are in several files, and samples say no more\n");
   if (!merged.without_samples.empty())
     fmt::print(console.err, "no samples are written: {} has none beside it{}\n",
                merged.without_samples.front().string(),

@@ -155,7 +155,7 @@ void print_program(std::span<const CaseRecord> cases, std::size_t top, std::ostr
   fmt::print(
       out,
       "{} of {}. Max saved is the most time that the remedy of the finding could save, which `occbench "
-      "explain` names with its conditions; ? where it is not known. {}\n",
+      "explain` names with its conditions; ? where it is not known. The column kernel has whole names. {}\n",
       order.size(), program_total(cases), agreement(cases));
 }
 

@@ -88,6 +88,8 @@ void choose_program(SweepRequest& request, const CLI::App& parser) {
   run.programs = {request.source.empty() ? find_kernel(swept_kernels(run.benches), request.kernel).program
                                          : sweep_program(run.benches)};
   run.flags = program_flags(request);
+  // Of a kernel of the user's nothing is known but what counters say.
+  run.suite = "full";
 }
 
 std::string name_of(const SweepRequest& request) {

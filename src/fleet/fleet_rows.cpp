@@ -11,8 +11,6 @@
 #include "occupancy/statistics.hpp"
 #include "occupancy/text.hpp"
 #include "record/case_record.hpp"
-#include "record/columns.hpp"
-#include "record/row_stream.hpp"
 
 namespace occbench {
 namespace {
@@ -22,17 +20,6 @@ namespace {
 constexpr double kOfMemoryPeak = 0.85;
 
 constexpr std::size_t kMostReasons = 32;
-
-/// @param columns  of the stream; nullptr: of no recorded row
-Row row_of(const RowStream& stream, std::span<const Column* const> columns) {
-  Row row;
-  at_line(stream.source(), stream.line(), [&] {
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      if (columns[i] != nullptr) set_cell(row, *columns[i], stream.cells()[i]);
-    }
-  });
-  return row;
-}
 
 std::string text_of(const Integer& number) {
   return number ? std::to_string(*number) : "";
@@ -102,6 +89,16 @@ FleetCase case_of(const std::string& name, const Row& row, const GpuState& state
 }
 
 }  // namespace
+
+Row row_of(const RowStream& stream, std::span<const Column* const> columns) {
+  Row row;
+  at_line(stream.source(), stream.line(), [&] {
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      if (columns[i] != nullptr) set_cell(row, *columns[i], stream.cells()[i]);
+    }
+  });
+  return row;
+}
 
 const CaseReading& MeasuredGpu::reading(std::size_t number) const {
   static const CaseReading kAbsent;

@@ -5,17 +5,24 @@
 #include <filesystem>
 #include <limits>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "record/columns.hpp"
 #include "record/row.hpp"
+#include "record/row_stream.hpp"
 #include "record/simulated.hpp"
 
 namespace occbench {
 
 /// A number that a row does not have.
 inline constexpr double kNoReading = std::numeric_limits<double>::quiet_NaN();
+
+/// The record that the stream is at. @param columns  of the stream; nullptr: of no recorded row
+/// @throws InputError naming file and line for a cell that is not of its column
+Row row_of(const RowStream& stream, std::span<const Column* const> columns);
 
 /// What bounds a case's time, as far as its row tells.
 enum class BoundBy : unsigned char { sm, memory, l2, other };

@@ -16,8 +16,10 @@
 
 #include "files/lock.hpp"
 #include "files/output.hpp"
+#include "fleet/fleet_rows.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/text.hpp"
+#include "record/case_record.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
 #include "record/row_stream.hpp"
@@ -37,9 +39,11 @@ struct KeyColumns {
         case_name(stream.column("case")),
         uuid(stream.column("gpu_uuid")),
         host(stream.column("host")),
-        time_status(stream.column("time_status")) {}
+        time_status(stream.column("time_status")),
+        all(mapped(stream.names(), find_column)) {}
 
   std::size_t schema, experiment, case_name, uuid, host, time_status;
+  std::vector<const Column*> all;
 };
 
 /// 64 bits that stand for a text. Among ten million texts two agree with a chance of 3 in a million.
@@ -52,6 +56,12 @@ struct FirstRow {
   std::uint64_t content = 0;  ///< its hash
   std::size_t file = 0;       ///< a place in the list of files
   std::size_t line = 0;
+};
+
+/// Where a case was first.
+struct FirstCase {
+  std::string name;  ///< experiment/case
+  std::size_t file = 0;
 };
 
 struct GpuTally {
@@ -99,6 +109,10 @@ class Merge {
                          [](const fs::path& file) { return samples_beside(file).empty(); });
     const bool have_samples = merged_.without_samples.empty();
     if (merged_.without_samples.size() == files.size()) merged_.without_samples.clear();
+    for (const auto& [key, first] : cases_) {
+      const auto [found, is_new] = file_of_name_.try_emplace(first.name, first.file);
+      case_in_two_files_ = case_in_two_files_ || (!is_new && found->second != first.file);
+    }
     merged_.samples = have_samples && !case_in_two_files_;
     merged_.lacks_samples = have_samples && case_in_two_files_;
     std::optional<OutputFile> samples;
@@ -162,7 +176,8 @@ class Merge {
       const KeyColumns columns(stream);
       while (stream.next()) {
         const std::uint64_t content = hash_of(stream.record());
-        const auto first = first_rows_.find(key_of(stream.cells(), columns));
+        const auto first =
+            first_rows_.find(key_of(gpu_of(stream.cells(), columns), case_of(stream, columns)));
         if (first == first_rows_.end() ||
             (first->second.content != content && !other_contents_.contains(content)))
           return true;
@@ -179,9 +194,13 @@ class Merge {
   static std::string name_of(const std::vector<std::string>& cells, const KeyColumns& columns) {
     return cells[columns.experiment] + "/" + cells[columns.case_name];
   }
-  std::uint64_t key_of(const std::vector<std::string>& cells, const KeyColumns& columns) const {
-    const std::string name = name_of(cells, columns);
-    return hash_of(of_ == MergeOf::shards ? name : gpu_of(cells, columns) + "\n" + name);
+  /// Short names of kernels are those of others in another file.
+  static std::string case_of(const RowStream& stream, const KeyColumns& columns) {
+    const bool is_of_program = stream.cells()[columns.experiment] == kTraceExperiment;
+    return is_of_program ? exact_name(row_of(stream, columns.all)) : name_of(stream.cells(), columns);
+  }
+  std::uint64_t key_of(const std::string& gpu, const std::string& of) const {
+    return hash_of(of_ == MergeOf::shards ? of : gpu + "\n" + of);
   }
 
   void add_row(const RowStream& stream, const KeyColumns& columns) {
@@ -189,11 +208,12 @@ class Merge {
     require_same_schema(stream, cells[columns.schema]);
     kind_.add(cells[columns.time_status], stream.source());
     const std::string name = name_of(cells, columns);
+    const std::string of = case_of(stream, columns);
     const std::string& gpu = gpu_of(cells, columns);
     const std::uint64_t content = hash_of(stream.record());
     const std::size_t file = sources_.size() - 1;
     const auto [first, is_new] =
-        first_rows_.try_emplace(key_of(cells, columns), FirstRow{content, file, stream.line()});
+        first_rows_.try_emplace(key_of(gpu, of), FirstRow{content, file, stream.line()});
     if (first->second.content != content && other_contents_.insert(content).second) {
       add_conflict(stream, first->second, gpu + ", " + name);
     } else if (!is_new) {
@@ -204,7 +224,7 @@ class Merge {
     ++merged_.rows;
     GpuTally& tally = gpus_.try_emplace(gpu, GpuTally{cells[columns.host]}).first->second;
     if (is_new) ++tally.cases;
-    if (cases_.try_emplace(name, file).first->second != file) case_in_two_files_ = true;
+    if (cases_.try_emplace(of, FirstCase{name, file}).first->second.file != file) case_in_two_files_ = true;
   }
 
   void add_conflict(const RowStream& stream, const FirstRow& first, const std::string& of) {
@@ -216,9 +236,9 @@ class Merge {
 
   Gap gap_of(const std::string& gpu, const GpuTally& tally) const {
     Gap gap{gpu, tally.host, cases_.size() - tally.cases, {}};
-    for (const auto& [name, file] : cases_) {
+    for (const auto& [of, first] : cases_) {
       if (gap.first.size() == kFewNames) break;
-      if (!first_rows_.contains(hash_of(gpu + "\n" + name))) gap.first.push_back(name);
+      if (!first_rows_.contains(key_of(gpu, of))) gap.first.push_back(first.name);
     }
     return gap;
   }
@@ -232,8 +252,8 @@ class Merge {
       const std::size_t name = samples.column("case");
       while (next(samples)) {
         const std::vector<std::string> cells = samples.cells();
-        const auto found = cases_.find(cells[experiment] + "/" + cells[name]);
-        if (found != cases_.end() && found->second == file) merged.write(samples.record() + "\n");
+        const auto found = file_of_name_.find(cells[experiment] + "/" + cells[name]);
+        if (found != file_of_name_.end() && found->second == file) merged.write(samples.record() + "\n");
       }
       if (samples.torn()) merged_.torn.push_back(samples.source());
     }
@@ -249,7 +269,8 @@ class Merge {
   std::unordered_map<std::uint64_t, FirstRow> first_rows_;  ///< by GPU and case
   std::unordered_set<std::uint64_t> other_contents_;        ///< of rows that differ from the first
   std::map<std::string, GpuTally> gpus_;
-  std::map<std::string, std::size_t> cases_;  ///< and the file that had it first
+  std::map<std::string, FirstCase> cases_;  ///< by what case_of() says of them
+  std::unordered_map<std::string_view, std::size_t> file_of_name_;
   bool case_in_two_files_ = false;
   SimulatedOrMeasured kind_;
   Merged merged_;

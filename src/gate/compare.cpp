@@ -10,6 +10,7 @@
 
 #include "gate/judge.hpp"
 #include "occupancy/input_error.hpp"
+#include "record/case_record.hpp"
 #include "record/simulated.hpp"
 
 namespace occbench {
@@ -53,13 +54,14 @@ std::vector<const Column*> exact_columns(std::span<const RecordedRun> baseline,
   return found;
 }
 
-using Key = std::pair<std::string, std::string>;
-using ByKey = std::map<Key, Cases>;
+using ByKey = std::map<std::string, Cases>;
 
-ByKey by_key(const RecordedRun& run) {
+/// By whole_name(), and those that a run has several cases of by exact_name().
+ByKey by_key(const RecordedRun& run, const std::set<std::string>& several) {
   ByKey found;
   for (const RecordedCase& recorded : run.cases) {
-    found[{recorded.row.experiment, recorded.row.case_}].push_back(&recorded);
+    const std::string name = whole_name(recorded.row);
+    found[several.contains(name) ? exact_name(recorded.row) : name].push_back(&recorded);
   }
   return found;
 }
@@ -71,7 +73,7 @@ struct Side {
 };
 
 /// A row of each run; says which run has none or several, if one does.
-Cases one_of_each(const Side& side, const Key& key, ComparedCase& into) {
+Cases one_of_each(const Side& side, const std::string& key, ComparedCase& into) {
   Cases cases;
   for (std::size_t i = 0; i < side.runs.size(); ++i) {
     const auto found = side.cases[i].find(key);
@@ -94,11 +96,11 @@ Cases one_of_each(const Side& side, const Key& key, ComparedCase& into) {
   return cases;
 }
 
-ComparedCase compare_case(const Key& key, const Side& baseline, const Side& candidate,
+ComparedCase compare_case(const std::string& key, const Row& row, const Side& baseline, const Side& candidate,
                           const GateContext& context) {
   ComparedCase compared;
-  compared.experiment = key.first;
-  compared.name = key.second;
+  compared.experiment = row.experiment;
+  compared.name = row.case_;
   Sides sides;
   if (std::ranges::any_of(baseline.cases, [&](const ByKey& run) { return run.contains(key); })) {
     sides.baseline = one_of_each(baseline, key, compared);
@@ -183,15 +185,35 @@ Comparison compare_runs(std::span<const RecordedRun> baseline, std::span<const R
   if (!known) return comparison;
   const GateContext context{tolerances, exact_columns(baseline, candidate, comparison), paired};
   SimulatedOrMeasured kind;
-  std::set<Key> keys;
-  for (Side& side : sides) {
+  std::set<std::string> several;
+  for (const Side& side : sides) {
     for (const RecordedRun& run : side.runs) {
       check_run(run, side.name, tolerances, kind, comparison);
-      for (const auto& [key, cases] : side.cases.emplace_back(by_key(run))) keys.insert(key);
+      for (const auto& [name, cases] : by_key(run, {})) {
+        if (cases.size() > 1) several.insert(name);
+      }
     }
   }
   comparison.simulated = kind.simulated();
-  for (const Key& key : keys) comparison.cases.push_back(compare_case(key, sides[0], sides[1], context));
+  std::map<std::string, const Row*>
+      keys;  // and the row that names the case, a candidate's where there is one
+  for (Side& side : sides) {
+    for (const RecordedRun& run : side.runs) {
+      for (const auto& [key, cases] : side.cases.emplace_back(by_key(run, several)))
+        keys[key] = &cases.front()->row;
+    }
+  }
+  for (const auto& [key, row] : keys)
+    comparison.cases.push_back(compare_case(key, *row, sides[0], sides[1], context));
+  std::vector<std::pair<std::string*, std::string>> names;
+  for (auto compared = comparison.cases.begin(); const auto& [key, row] : keys) {
+    if (row->experiment == kTraceExperiment) names.emplace_back(&compared->name, row->kernel);
+    ++compared;
+  }
+  tell_apart(names);
+  std::ranges::stable_sort(comparison.cases, {}, [](const ComparedCase& compared) {
+    return std::tie(compared.experiment, compared.name);
+  });
   note_uncounted_spills(comparison);
   comparison.sort_worst_first();
   const bool looked = std::ranges::any_of(comparison.cases, &ComparedCase::compared);

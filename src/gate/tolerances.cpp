@@ -9,6 +9,7 @@
 
 #include "occupancy/input_error.hpp"
 #include "occupancy/text.hpp"
+#include "record/case_record.hpp"
 #include "record/columns.hpp"
 #include "record/json.hpp"
 
@@ -276,7 +277,8 @@ Tolerances tolerances_from(std::span<const RecordedRun> runs) {
       for (const Quantity* quantity : quantities) {
         if (quantity == &time_quantity() && is_unstable(recorded.row)) continue;
         const Real value = quantity->value(recorded.row);
-        if (value) readings[{{recorded.row.experiment, recorded.row.case_}, quantity}].push_back(*value);
+        if (value)
+          readings[{{recorded.row.experiment, exact_name(recorded.row)}, quantity}].push_back(*value);
       }
     }
   }

@@ -267,21 +267,19 @@ std::vector<CaseRecord> program_cases(std::span<const ProgramEntry> entries) {
   std::set<std::string> devices;
   for (const ProgramEntry& entry : entries) devices.insert(device_text(entry.device));
   std::vector<CaseRecord> cases;
-  std::map<std::string, int> times_used;
   for (const ProgramEntry& entry : entries) {
     std::string& name = cases.emplace_back(program_case(entry)).identity.name;
     if (devices.size() > 1) name += fmt::format(" on {}", device_text(entry.device));
-    ++times_used[name];
   }
+  std::vector<std::pair<std::string*, std::string>> names;
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    std::string& name = cases[i].identity.name;
-    if (times_used[name] == 1) continue;
     const ProgramKernel& kernel = entries[i].kernel;
-    const std::string whole =
+    names.emplace_back(
+        &cases[i].identity.name,
         fmt::format("{} {} {} {} {}", kernel.name, kernel.registers_per_thread, kernel.static_shared_bytes,
-                    kernel.local_bytes_per_thread, kernel.carveout_pct.value_or(-1));
-    name += fmt::format(" #{:08x}", fnv_hash<std::uint32_t>(whole));
+                    kernel.local_bytes_per_thread, kernel.carveout_pct.value_or(-1)));
   }
+  tell_apart(names);
   return cases;
 }
 

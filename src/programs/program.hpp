@@ -77,9 +77,6 @@ struct ProgramEntry {
   ProgramLaunches seen;
 };
 
-/// The word of the column `experiment` of all rows of programs.
-inline constexpr const char* kTraceExperiment = "trace";
-
 /// Hardware counters that the columns of a program's row need, all collected in one pass; the last two are left out where they do not
 /// fit in.
 std::vector<std::string> program_metrics();

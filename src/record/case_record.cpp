@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <set>
 #include <tuple>
 
 #include <fmt/ranges.h>
@@ -310,6 +312,46 @@ std::string source_of_given(const Work& work) {
 
 std::string full_name(const CaseIdentity& identity) {
   return fmt::format("{}/{}", identity.experiment, identity.name);
+}
+
+std::function<bool(const CaseIdentity&)> identity_filter(const std::string& text) {
+  return [matches = case_filter(text), negative = text.starts_with('-')](const CaseIdentity& of) {
+    const bool matched = matches(full_name(of));
+    return of.experiment != kTraceExperiment || matched != negative ? matched : matches(of.kernel);
+  };
+}
+
+std::string whole_name(const Row& row) {
+  static const Pattern kConfiguration("(<<<.*?)(?: #[0-9a-f]{8})?$");
+  const auto configuration =
+      row.experiment == kTraceExperiment ? kConfiguration.first_group(row.case_) : std::nullopt;
+  return configuration && !row.kernel.empty()
+             ? fmt::format("{}/{}{}", row.experiment, row.kernel, *configuration)
+             : full_name(row);
+}
+
+std::string exact_name(const Row& row) {
+  if (row.experiment != kTraceExperiment) return full_name(row);
+  return fmt::format("{}\n{} {} {} {} {}", whole_name(row), row.variant, row.registers_per_thread.value_or(0),
+                     row.static_shared_bytes.value_or(0), row.local_bytes_per_thread.value_or(0),
+                     row.carveout_pct.value_or(-1));
+}
+
+void tell_apart(std::span<const std::pair<std::string*, std::string>> names) {
+  std::map<std::string, std::set<std::string>> texts;
+  for (const auto& [name, text] : names) texts[*name].insert(text);
+  for (const auto& [name, text] : names) {
+    if (texts[*name].size() > 1) *name += fmt::format(" #{:08x}", fnv_hash<std::uint32_t>(text));
+  }
+}
+
+void tell_apart(std::span<CaseRecord> cases) {
+  std::vector<std::pair<std::string*, std::string>> names;
+  for (CaseRecord& each : cases) {
+    if (each.identity.experiment == kTraceExperiment)
+      names.emplace_back(&each.identity.name, each.identity.kernel);
+  }
+  tell_apart(names);
 }
 
 const std::string* find_parameter(const CaseIdentity& identity, std::string_view name) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -31,6 +32,8 @@ std::string hardware_limiter_text(Limiters limiters);
 
 /// @throws InputError for a word that names no limiter
 Limiters parse_hardware_limiter(std::string_view text);
+
+struct CaseRecord;
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
@@ -108,6 +111,25 @@ std::string profile_text(const std::string& name, const std::optional<ProfileQua
 
 /// "experiment/case", as filters, progress and Google Benchmark name a case.
 std::string full_name(const CaseIdentity& identity);
+
+/// The column `experiment` of all rows of programs.
+inline constexpr std::string_view kTraceExperiment = "trace";
+
+/// case_filter() of a full name; of a program's kernel the whole name is looked at too.
+std::function<bool(const CaseIdentity&)> identity_filter(const std::string& text);
+
+/// What a case is called in every file: full_name(), and of a program's kernel its whole name before its configuration and
+/// no hash behind that. A case has a short name, and the hash only beside kernels of the same one.
+std::string whole_name(const Row& row);
+
+/// whole_name() with what a program's kernels of one whole name differ in: symbol, registers, memory, carveout.
+std::string exact_name(const Row& row);
+
+/// Names of which several stand for different texts get their text's hash: "reduce<<<7, 256>>> #4253f982".
+void tell_apart(std::span<const std::pair<std::string*, std::string>> names);
+
+/// The same of programs' cases, by the whole names of their kernels.
+void tell_apart(std::span<CaseRecord> cases);
 
 /// The value of a parameter, nullptr where the case has none of that name.
 const std::string* find_parameter(const CaseIdentity& identity, std::string_view name);

@@ -653,6 +653,24 @@ TEST(DeviceCode, KernelsOfOneNameAreNumbered) {
               testing::AllOf(HasSubstr("\nplain (1 of 2) "), HasSubstr("\nplain (2 of 2) ")));
 }
 
+TEST(DeviceCode, OneCopyMoreOfAKernelIsNoChangeUnlessItNeedsMore) {
+  const TemporaryFolder folder;
+  const DeviceKernel kernel = find("plain(float*)", "sm_90");
+  DeviceKernel larger = kernel;
+  larger.usage.registers_per_thread += 8;
+  const auto status = [&](const std::vector<DeviceKernel>& before, const std::vector<DeviceKernel>& now) {
+    const std::string files[] = {folder.path() / "before.csv", folder.path() / "now.csv"};
+    std::ofstream(files[0]) << answer_binary(before, {}, AnswerFormat::csv);
+    std::ofstream(files[1]) << answer_binary(now, {}, AnswerFormat::csv);
+    return run_command(std::vector<std::string>{"gate", files[0], files[1]}).status;
+  };
+  EXPECT_EQ(status({kernel, kernel}, {kernel, kernel, kernel}), ExitStatus::done);
+  EXPECT_EQ(status({kernel}, {kernel, kernel}), ExitStatus::done);
+  EXPECT_EQ(status({larger, kernel}, {kernel, larger, kernel, larger}), ExitStatus::done);
+  EXPECT_EQ(status({kernel, kernel}, {larger, larger}), ExitStatus::regression);
+  EXPECT_EQ(status({kernel, kernel}, {kernel, larger}), ExitStatus::no_verdict);
+}
+
 TEST(DeviceCode, LongNamesKeepWhatNamesTheKernel) {
   DeviceKernel kernel = find("bounded(float*, int)", "sm_90");
   const auto shown = [&](const char* symbol) {

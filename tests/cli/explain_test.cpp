@@ -490,11 +490,44 @@ TEST_F(Explain, EndsOfAProgramWithItsLaunchesTimeAndMeanAchievedOccupancy) {
   uncounted.note = "not counted: launched once; sm_clock_mhz is the median of kernels that were counted";
   const std::string file = (folder_ / "program.csv").string();
   std::ofstream(file) << csv_header() << csv_record(one) << csv_record(other) << csv_record(uncounted);
-  EXPECT_THAT(
-      printed({"explain", file.c_str(), "--top", "1"}),
-      testing::EndsWith("\nTogether 3 kernels and configurations, 16 launches, 5.000 ms, 80.0 % of it "
-                        "with a counter, mean achieved 70.0 %; not counted 1: launched once.\n"));
+  EXPECT_THAT(printed({"explain", file.c_str(), "--top", "1"}),
+              testing::EndsWith(
+                  "\nTogether 3 kernels and configurations, 16 launches, 5.000 ms, 80.0 % of it "
+                  "with a counter, mean achieved 70.0 %; not counted 1: launched once. The column kernel has "
+                  "whole names.\n"));
   EXPECT_THAT(printed({"explain", file_.c_str()}), testing::Not(HasSubstr("Together")));
+}
+
+TEST_F(Explain, FindsAndTellsApartKernelsOfOneShortNameByTheirWholeNames) {
+  const std::string file = (folder_ / "program.csv").string();
+  std::ofstream rows(file);
+  rows << csv_header();
+  for (const std::string functor : {"Flux", "Source"}) {
+    Row row = measured("for_each<...><<<1056, 256>>>", 1056, functor == "Flux" ? 80 : 70);
+    row.experiment = "trace";
+    row.kernel = "void for_each<" + functor + ">()";
+    row.launches = 1;
+    row.total_time_us = 10;
+    rows << csv_record(row);
+  }
+  Row suite = measured("hold", 1056, 90);
+  suite.kernel = "Flux";  // a family, which filters do not look at
+  rows << csv_record(suite);
+  rows.close();
+  const auto lines = [&](const std::string& filter) {
+    return printed(run_command({"explain", file, "--format", "lines", "--filter", filter}));
+  };
+  const std::string both = lines("trace");
+  const std::size_t first = both.find(">>> #");
+  ASSERT_NE(first, std::string::npos);
+  const std::size_t second = both.find(">>> #", first + 1);
+  ASSERT_NE(second, std::string::npos);
+  EXPECT_NE(both.substr(first, 13), both.substr(second, 13));
+  const std::string flux = lines("Flux");
+  EXPECT_THAT(flux, testing::AllOf(HasSubstr(" 80.0 "), Not(HasSubstr(" 70.0 ")), Not(HasSubstr("hold"))));
+  EXPECT_EQ(lines("<Flux>.*$"), flux);
+  EXPECT_EQ(lines("-Source|hold"), flux);
+  EXPECT_EQ(lines("^trace/for_each"), both);
 }
 
 TEST_F(Explain, SaysWhichSavingsOfACaseAreNotToBeAdded) {

@@ -285,6 +285,32 @@ TEST_F(MergingFiles, LeavesOutSamplesThatDoNotSayOfWhichGpuTheyAre) {
   EXPECT_FALSE(fs::exists(samples_path(out_)));
 }
 
+TEST_F(MergingFiles, KernelsOfOneShortNameAreTwoCasesAndOfOneWholeNameOne) {
+  const auto kernel = [](const std::string& name, const std::string& hash, double time_us) {
+    Row row = row_of("GPU-1", "for_each<...><<<4711, 128>>>" + hash, time_us);
+    row.experiment = "trace";
+    row.kernel = name;
+    return row;
+  };
+  const Row flux = kernel("void for_each<Flux>()", "", 1);
+  const Row source = kernel("void for_each<Source>()", "", 2);
+  const std::vector<fs::path> files = {write("1.csv", {flux}), write("2.csv", {source})};
+  for (const fs::path& file : files) {
+    const Sample sample{"trace", flux.case_, "time_us", 0, 1};
+    write(file.stem().string() + ".samples.csv", samples_header() + csv_record(sample));
+  }
+  const Merged two = merge(files);
+  EXPECT_EQ(two.cases, 2);
+  EXPECT_EQ(two.conflicts, 0);
+  EXPECT_TRUE(two.lacks_samples);  // which name a case alone
+  EXPECT_THAT(read_rows(out_), ElementsAre(flux, source));
+  const std::vector<Row> again = {kernel(flux.kernel, " #4253f982", 3),
+                                  kernel(source.kernel, " #0a1b2c3d", 2)};
+  const Merged one = merge({files[0], write("3.csv", again)});
+  EXPECT_EQ(one.cases, 2);
+  EXPECT_EQ(one.conflicts, 1);
+}
+
 TEST_F(MergingFiles, ReadsALineEndInsideACell) {
   Row row = row_of("GPU-1", "a", 1);
   row.note = "one line\nanother \"line\", and more";

@@ -362,6 +362,68 @@ TEST(Gate, GivesNoVerdictOnACaseThatOccursTwice) {
   EXPECT_EQ(first_reason(comparison), "2 times in the candidate: lines 2 and 6");
 }
 
+/// As `trace` names a kernel of Kokkos, whose functor its short name lacks. @param hash  where another of its file has that name
+Row kokkos_row(const char* functor, const char* hash = "") {
+  Row row = made_up_row(0);
+  row.experiment = "trace";
+  row.case_ = fmt::format("cuda_parallel<ParallelFor<...>><<<2112, 512>>>{}", hash);
+  row.kernel = fmt::format("void cuda_parallel<ParallelFor<{}>>(ParallelFor<{}>)", functor, functor);
+  row.variant = fmt::format("_Z{}", functor);
+  return row;
+}
+
+Comparison compared(std::vector<Row> baseline, std::vector<Row> candidate) {
+  return compare(MadeUpRun{std::move(baseline)}.run(), MadeUpRun{std::move(candidate)}.run(), {});
+}
+
+TEST(Gate, KernelsOfOneShortNameAreNotComparedWithEachOther) {
+  const Comparison comparison = compared({kokkos_row("Flux")}, {kokkos_row("Source")});
+  EXPECT_EQ(comparison.verdict(), Verdict::no_verdict);
+  ASSERT_EQ(comparison.cases.size(), 2u);
+  EXPECT_EQ(comparison.cases[0].findings[0].message, "missing in the candidate");
+  EXPECT_EQ(comparison.cases[1].findings[0].message, "new: the baseline has no such case");
+  EXPECT_NE(comparison.cases[0].name, comparison.cases[1].name);
+  EXPECT_THAT(comparison.cases[0].name, StartsWith(kokkos_row("").case_ + " #"));
+}
+
+TEST(Gate, AKernelIsTheSameWhateverOthersItsFileHas) {
+  const std::vector<Row> both = {kokkos_row("Flux", " #4253f982"), kokkos_row("Source", " #0a1b2c3d")};
+  const Comparison more = compared({kokkos_row("Flux")}, both);
+  EXPECT_EQ(more.verdict(), Verdict::pass);
+  ASSERT_EQ(more.cases.size(), 2u);
+  EXPECT_EQ(std::ranges::count(more.cases, true, &ComparedCase::compared), 1);
+  const Comparison less = compared(both, {kokkos_row("Flux")});
+  EXPECT_EQ(less.verdict(), Verdict::no_verdict);
+  EXPECT_EQ(less.count(Verdict::no_verdict), 1u);
+  EXPECT_EQ(less.count(Verdict::pass), 1u);
+  // The hash of a kernel that needs more registers is another.
+  std::vector<Row> changed = {kokkos_row("Flux", " #77777777"), both[1]};
+  injected::two_more_registers(changed[0]);
+  EXPECT_EQ(compared(both, changed).verdict(), Verdict::regression);
+}
+
+TEST(Gate, KernelsOfOneWholeNameAreToldApartByWhatTheyNeed) {
+  Row other = kokkos_row("Flux", " #0a1b2c3d");
+  other.carveout_pct = 50;
+  const std::vector<Row> both = {kokkos_row("Flux", " #4253f982"), other};
+  EXPECT_EQ(compared(both, both).verdict(), Verdict::pass);
+  EXPECT_EQ(compared({kokkos_row("Flux")}, both).verdict(), Verdict::pass);
+  EXPECT_EQ(compared(both, {kokkos_row("Flux")}).count(Verdict::no_verdict), 1u);
+}
+
+TEST(Gate, KernelsInSeveralRegionsAreCasesOfTheirOwn) {
+  const std::vector<Row> regions = {kokkos_row("Flux", " in forward"), kokkos_row("Flux", " in backward")};
+  EXPECT_EQ(compared(regions, regions).cases.size(), 2u);
+  EXPECT_EQ(compared({regions[0]}, {regions[1]}).verdict(), Verdict::no_verdict);
+}
+
+TEST(Gate, TolerancesAreOfAKernelsWholeName) {
+  Row slower = kokkos_row("Source");
+  *slower.time_us *= 10;
+  const RecordedRun runs[] = {MadeUpRun{{kokkos_row("Flux")}}.run(), MadeUpRun{{slower}}.run()};
+  EXPECT_THROW(tolerances_from(runs), InputError);
+}
+
 TEST(Gate, GivesNoVerdictOnAFileThatWasBeingWritten) {
   const std::string text = baseline().rows_text();
   const RecordedRun whole = baseline().run();
