@@ -15,6 +15,9 @@ from occbench_tools.markdown import bullets, listed, of_models, of_most, stamped
 FOLDER = "programs"
 AGAINST_NCU = f"{FOLDER}/against_ncu.csv"
 SAMPLED_AGAINST_NCU = f"{FOLDER}/sampled_against_ncu.csv"
+#: By scripts/programs/beside_ncu.py, of loops.py's kinds.
+BESIDE = ("products", "attention", "reductions")
+USES = {"tensor_use_pct": "tensor cores", "dram_busy_pct": "device memory"}
 COLUMNS = dict.fromkeys(("recorded_at", "commit", "gpu", "driver", "program", "case"), pl.String) | (
     dict.fromkeys(("ncu_range_points", "difference_points"), pl.Float64)
 )
@@ -88,6 +91,29 @@ def samples_beside_ncu(results: Results) -> str:
     return of_models(results, SAMPLED_AGAINST_NCU, text)
 
 
+def uses_beside_ncu(results: Results) -> str:
+    """How much of their peaks tensor cores and device memory are used, in a trace and by ncu."""
+    columns = dict.fromkeys(("recorded_at", "commit", "gpu", "driver", "case"), pl.String)
+    numbers = ("time_us", "total_time_us", "achieved_pct", "ncu_achieved_pct", *USES, *(f"ncu_{use}" for use in USES))
+
+    def file(program: str) -> str:
+        return f"{FOLDER}/beside_ncu_{program}.csv"
+
+    def text(model: Results) -> str:
+        of_each = [read_table(model.file(file(name)), columns | dict.fromkeys(numbers, pl.Float64)) for name in BESIDE]
+        both = pl.concat(each.with_columns(program=pl.lit(name)) for name, each in zip(BESIDE, of_each, strict=True))
+        both = both.filter(pl.col("total_time_us") >= 0.01 * pl.col("total_time_us").sum().over("program"))
+        lines = [
+            (row["program"], f"`{row['case'].split('<')[0]}`", f"{row['time_us']:,.0f}")
+            + tuple(f"{row[name]:.1f}, {row[f'ncu_{name}']:.1f}" for name in ("achieved_pct", *USES))
+            for row in both.iter_rows(named=True)
+        ]
+        head = ("program", "kernel", "us:", "achieved, %:", *(f"{use}, %:" for use in USES.values()))
+        return f"On an {stamped(both)}, in the trace and by `ncu`, of kernels with 1 % of the program's time:\n\n{table(head, lines)}"
+
+    return of_models(results, file(BESIDE[0]), text)
+
+
 def line(name: str, rows: pl.DataFrame, column: str) -> tuple[object, ...]:
     points = rows.select(error(column)).to_series()
     return (name, len(rows), *(f"{of:.1f}" for of in (points.mean(), median(points), quantile(points, 0.95))))
@@ -155,6 +181,7 @@ def imported(results: Results) -> str:
 BLOCKS = {
     "traces beside ncu": beside_ncu,
     "samples beside ncu": samples_beside_ncu,
+    "uses beside ncu": uses_beside_ncu,
     "predictions of traces": predictions,
     "imported trace": imported,
 }
