@@ -131,7 +131,7 @@ def issue(rows: Rows) -> Drawing:
 def pipes(rows: Rows) -> Drawing:
     panels, told = [], []
     used = rows.frame.with_columns(pl.col("variant").fill_null("?"), *(unit_use(pipe).alias(pipe) for pipe in PIPES))
-    used = used.drop_nulls("achieved_pct").with_columns(pl.max_horizontal(PIPES).alias("most"))
+    used = used.drop_nulls("achieved_pct").with_columns(pl.max_horizontal(*PIPES).alias("most"))
     for pipe, name in PIPES.items():
         # The pipe that a launch leaves alone says nothing, nor does one that none fills.
         frame = used.filter(pl.col(pipe) == pl.col("most"))
