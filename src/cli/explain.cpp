@@ -28,6 +28,7 @@
 #include "predict/device_profile.hpp"
 #include "predict/parallel.hpp"
 #include "programs/program.hpp"
+#include "record/case_filter.hpp"
 #include "record/columns.hpp"
 #include "record/counter_columns.hpp"
 #include "record/csv.hpp"

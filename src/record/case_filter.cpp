@@ -5,6 +5,7 @@
 
 #include "files/output.hpp"
 #include "occupancy/input_error.hpp"
+#include "record/case_record.hpp"
 #include "record/kernel_name.hpp"
 
 namespace occbench {
@@ -75,6 +76,13 @@ void require_not_another_kind(const std::filesystem::path& output, const std::st
   if (!Pattern("^\\s*(" + begins + "|$)").found_in(beginning))
     throw InputError("cannot write {}: a file of another kind is there already; name another file",
                      output.string());
+}
+
+std::function<bool(const CaseIdentity&)> identity_filter(const std::string& text) {
+  return [matches = case_filter(text), negative = text.starts_with('-')](const CaseIdentity& of) {
+    const bool matched = matches(full_name(of));
+    return of.experiment != kTraceExperiment || matched != negative ? matched : matches(of.kernel);
+  };
 }
 
 }  // namespace occbench

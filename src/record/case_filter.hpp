@@ -13,6 +13,8 @@ class RE2;
 
 namespace occbench {
 
+struct CaseIdentity;
+
 /// A regular expression of RE2: Perl's syntax without back-references. It takes time in proportion to the text,
 /// whatever the expression, and little memory.
 class Pattern {
@@ -38,6 +40,9 @@ class Pattern {
 /// the full name, or with '-' in front is found nowhere in it; empty or "all" matches every name.
 /// @throws InputError as Pattern does
 std::function<bool(const std::string& full_name)> case_filter(const std::string& text);
+
+/// case_filter() of a full name; of a program's kernel the whole name is looked at too.
+std::function<bool(const CaseIdentity&)> identity_filter(const std::string& text);
 
 /// Characters of `--kernels`.
 inline constexpr std::size_t kMostOfKernelFilter = 1000;

@@ -12,7 +12,6 @@
 #include "files/input.hpp"
 #include "occupancy/runtime_answers.hpp"
 #include "occupancy/text.hpp"
-#include "record/case_filter.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
 
@@ -281,6 +280,10 @@ void leave_out_impossible_readings(Row& row) {
 
 constexpr std::string_view kNone = "none";
 
+/// What tells kernels of one short name apart.
+constexpr std::string_view kBeforeHash = " #";
+constexpr std::size_t kHashDigits = 8;
+
 /// Of the longest stall: allocations that stall as long run out together.
 constexpr double kAsLong = 0.9;
 
@@ -314,20 +317,16 @@ std::string full_name(const CaseIdentity& identity) {
   return fmt::format("{}/{}", identity.experiment, identity.name);
 }
 
-std::function<bool(const CaseIdentity&)> identity_filter(const std::string& text) {
-  return [matches = case_filter(text), negative = text.starts_with('-')](const CaseIdentity& of) {
-    const bool matched = matches(full_name(of));
-    return of.experiment != kTraceExperiment || matched != negative ? matched : matches(of.kernel);
-  };
-}
-
 std::string whole_name(const Row& row) {
-  static const Pattern kConfiguration("(<<<.*?)(?: #[0-9a-f]{8})?$");
-  const auto configuration =
-      row.experiment == kTraceExperiment ? kConfiguration.first_group(row.case_) : std::nullopt;
-  return configuration && !row.kernel.empty()
-             ? fmt::format("{}/{}{}", row.experiment, row.kernel, *configuration)
-             : full_name(row);
+  const std::size_t begin = row.case_.find("<<<");
+  if (row.experiment != kTraceExperiment || row.kernel.empty() || begin == std::string::npos)
+    return full_name(row);
+  std::string_view configuration = std::string_view(row.case_).substr(begin);
+  if (const std::size_t hash = configuration.rfind(kBeforeHash);
+      hash != configuration.npos && configuration.size() - hash - kBeforeHash.size() == kHashDigits &&
+      configuration.find_first_not_of("0123456789abcdef", hash + kBeforeHash.size()) == configuration.npos)
+    configuration = configuration.substr(0, hash);
+  return fmt::format("{}/{}{}", row.experiment, row.kernel, configuration);
 }
 
 std::string exact_name(const Row& row) {
@@ -341,7 +340,8 @@ void tell_apart(std::span<const std::pair<std::string*, std::string>> names) {
   std::map<std::string, std::set<std::string>> texts;
   for (const auto& [name, text] : names) texts[*name].insert(text);
   for (const auto& [name, text] : names) {
-    if (texts[*name].size() > 1) *name += fmt::format(" #{:08x}", fnv_hash<std::uint32_t>(text));
+    if (texts[*name].size() > 1)
+      *name += fmt::format("{}{:0{}x}", kBeforeHash, fnv_hash<std::uint32_t>(text), kHashDigits);
   }
 }
 

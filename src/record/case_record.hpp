@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -114,9 +113,6 @@ std::string full_name(const CaseIdentity& identity);
 
 /// The column `experiment` of all rows of programs.
 inline constexpr std::string_view kTraceExperiment = "trace";
-
-/// case_filter() of a full name; of a program's kernel the whole name is looked at too.
-std::function<bool(const CaseIdentity&)> identity_filter(const std::string& text);
 
 /// What a case is called in every file: full_name(), and of a program's kernel its whole name before its configuration and
 /// no hash behind that. A case has a short name, and the hash only beside kernels of the same one.
