@@ -282,7 +282,7 @@ constexpr std::string_view kNone = "none";
 
 /// What tells kernels of one short name apart.
 constexpr std::string_view kBeforeHash = " #";
-constexpr std::size_t kHashDigits = 8;
+constexpr std::size_t kDigitsOfHash = 8;
 
 /// Of the longest stall: allocations that stall as long run out together.
 constexpr double kAsLong = 0.9;
@@ -323,7 +323,7 @@ std::string whole_name(const Row& row) {
     return full_name(row);
   std::string_view configuration = std::string_view(row.case_).substr(begin);
   if (const std::size_t hash = configuration.rfind(kBeforeHash);
-      hash != configuration.npos && configuration.size() - hash - kBeforeHash.size() == kHashDigits &&
+      hash != configuration.npos && configuration.size() - hash - kBeforeHash.size() == kDigitsOfHash &&
       configuration.find_first_not_of("0123456789abcdef", hash + kBeforeHash.size()) == configuration.npos)
     configuration = configuration.substr(0, hash);
   return fmt::format("{}/{}{}", row.experiment, row.kernel, configuration);
@@ -341,7 +341,7 @@ void tell_apart(std::span<const std::pair<std::string*, std::string>> names) {
   for (const auto& [name, text] : names) texts[*name].insert(text);
   for (const auto& [name, text] : names) {
     if (texts[*name].size() > 1)
-      *name += fmt::format("{}{:0{}x}", kBeforeHash, fnv_hash<std::uint32_t>(text), kHashDigits);
+      *name += fmt::format("{}{:0{}x}", kBeforeHash, fnv_hash<std::uint32_t>(text), kDigitsOfHash);
   }
 }
 
