@@ -4,13 +4,10 @@
 #include <cstring>
 #include <elf.h>
 #include <future>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <ostream>
-#include <set>
 #include <span>
-#include <tuple>
 #include <unistd.h>
 #include <utility>
 #include <vector>
@@ -615,46 +612,10 @@ class CubinReader {
   std::string_view source_;
 };
 
-std::string case_name(const DeviceKernel& kernel) {
-  return fmt::format("{} {}", source_name(kernel.symbol), kernel.architecture);
-}
-
-/// All that a row says of a kernel beside its name.
-auto needs_of(const DeviceKernel& kernel) {
-  const LocalAccesses local = kernel.local.value_or(LocalAccesses());
-  return std::tuple(kernel.usage.registers_per_thread, kernel.usage.static_shared_bytes,
-                    kernel.usage.local_bytes_per_thread, kernel.usage.barriers, kernel.max_block_threads,
-                    local.bytes, local.loads, local.stores, kernel.local.has_value(), kernel.stack_bytes,
-                    kernel.required_block_threads, kernel.cluster_blocks, kernel.max_cluster_blocks,
-                    kernel.needs_linker);
-}
-
 }  // namespace
 
 Cubin parse_cubin(std::string_view bytes, std::string_view source) {
   return CubinReader(bytes, source).read();
-}
-
-std::vector<DeviceKernel> without_copies(std::span<const DeviceKernel> kernels) {
-  std::set<std::pair<std::string, decltype(needs_of(kernels[0]))>> seen;
-  std::vector<DeviceKernel> first;
-  std::ranges::copy_if(kernels, std::back_inserter(first), [&](const DeviceKernel& kernel) {
-    return seen.emplace(case_name(kernel), needs_of(kernel)).second;
-  });
-  return first;
-}
-
-std::vector<std::string> case_names(std::span<const DeviceKernel> kernels) {
-  std::map<std::string, std::vector<std::size_t>> alike;
-  for (std::size_t i = 0; i < kernels.size(); ++i) alike[case_name(kernels[i])].push_back(i);
-  std::vector<std::string> names(kernels.size());
-  for (auto& [name, places] : alike) {
-    std::ranges::sort(places, {}, [&](std::size_t i) { return needs_of(kernels[i]); });
-    for (std::size_t number = 0; number < places.size(); ++number)
-      names[places[number]] =
-          places.size() == 1 ? name : fmt::format("{} ({} of {})", name, number + 1, places.size());
-  }
-  return names;
 }
 
 }  // namespace occbench

@@ -4,17 +4,22 @@
 #include <cstdint>
 #include <filesystem>
 #include <iosfwd>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 
 #include "occupancy/launch.hpp"
 #include "occupancy/limits.hpp"
+#include "record/kernel_name.hpp"
 
 namespace occbench {
 
@@ -102,13 +107,48 @@ struct CodeSelection {
 std::vector<DeviceKernel> read_device_code(const std::filesystem::path& file, const CodeSelection& selection,
                                            std::ostream& remarks);
 
+// These are here for the web page, which links no code that reads binaries.
+
+/// "shapes::reversed<256>(float*) sm_90"
+inline std::string case_name(const DeviceKernel& kernel) {
+  return fmt::format("{} {}", source_name(kernel.symbol), kernel.architecture);
+}
+
+/// All that a row says of a kernel beside its name.
+inline auto needs_of(const DeviceKernel& kernel) {
+  const LocalAccesses local = kernel.local.value_or(LocalAccesses());
+  return std::tuple(kernel.usage.registers_per_thread, kernel.usage.static_shared_bytes,
+                    kernel.usage.local_bytes_per_thread, kernel.usage.barriers, kernel.max_block_threads,
+                    local.bytes, local.loads, local.stores, kernel.local.has_value(), kernel.stack_bytes,
+                    kernel.required_block_threads, kernel.cluster_blocks, kernel.max_cluster_blocks,
+                    kernel.needs_linker);
+}
+
 /// Without copies that need the same, as of a static kernel in a header: one file more that includes it is no change.
-std::vector<DeviceKernel> without_copies(std::span<const DeviceKernel> kernels);
+inline std::vector<DeviceKernel> without_copies(std::span<const DeviceKernel> kernels) {
+  std::set<std::pair<std::string, decltype(needs_of(kernels[0]))>> seen;
+  std::vector<DeviceKernel> first;
+  std::ranges::copy_if(kernels, std::back_inserter(first), [&](const DeviceKernel& kernel) {
+    return seen.emplace(case_name(kernel), needs_of(kernel)).second;
+  });
+  return first;
+}
 
 /// "shapes::reversed<256>(float*) sm_90", and of several of one name that differ in what they need "(1 of 2)" behind it. They
 /// are in the order of that, so that another order in the file is no change, and another number of them no match.
 /// @pre no copies
-std::vector<std::string> case_names(std::span<const DeviceKernel> kernels);
+inline std::vector<std::string> case_names(std::span<const DeviceKernel> kernels) {
+  std::map<std::string, std::vector<std::size_t>> alike;
+  for (std::size_t i = 0; i < kernels.size(); ++i) alike[case_name(kernels[i])].push_back(i);
+  std::vector<std::string> names(kernels.size());
+  for (auto& [name, places] : alike) {
+    std::ranges::sort(places, {}, [&](std::size_t i) { return needs_of(kernels[i]); });
+    for (std::size_t number = 0; number < places.size(); ++number)
+      names[places[number]] =
+          places.size() == 1 ? name : fmt::format("{} ({} of {})", name, number + 1, places.size());
+  }
+  return names;
+}
 
 /// What a cubin says of a kernel beyond its registers and memory.
 struct CubinKernel : LaunchBounds {
