@@ -492,8 +492,8 @@ class CubinReader {
     }
   }
 
-  /// Barriers. Which functions call others, or have some within their code. What the linker adds up: own frames, and which functions use
-  /// shared memory that has no place yet.
+  /// Barriers, which functions call others or have some within their code, and what the linker adds up: own frames, and which functions
+  /// use shared memory that has no place yet.
   void read_calls(std::string_view names, const Elf64_Shdr& section, const std::vector<Elf64_Shdr>& sections,
                   Cubin& cubin) const {
     constexpr std::string_view kText = ".text.";

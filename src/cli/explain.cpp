@@ -143,7 +143,6 @@ std::vector<CaseRecord> all_cases(const ExplainOptions& options, std::ostream& e
       cases.push_back(std::move(each));
     }
   }
-  tell_apart(cases);
   return cases;
 }
 
@@ -165,6 +164,7 @@ std::vector<CaseRecord> counted_cases(std::span<const CaseRecord> all, const Exp
   const auto matches = identity_filter(options.filter);
   std::vector<CaseRecord> cases(all.begin(), all.end());
   std::erase_if(cases, [&](const CaseRecord& each) { return !matches(each.identity); });
+  tell_apart(cases);
   const std::size_t others = std::erase_if(cases, [](const CaseRecord& each) {
     const bool is_counted = each.readings.counters.achieved_pct.has_value();
     return !each.theory || !(is_counted || is_inferred_work(each.identity.work_source));
@@ -482,10 +482,16 @@ void set_counter(Readings& readings, std::map<const NamedCounter*, std::set<std:
   const double read = parse_number<double>(value, fmt::format("--counter {}", name), 0,
                                            found->unit == "%" ? 100 / asked.scale : kMostMeasured);
   Real& reading = readings.counters.*found->counter.value;
-  const bool is_part = name != found->name && asked.metric != found->counter.metric;
+  // Parts of a pipe's work are at most the pipe's.
+  const bool is_use = found->name.ends_with("_use_pct");
+  const bool is_part = is_use || (name != found->name && asked.metric != found->counter.metric);
   const bool is_first = is_part && parts[found].empty();
   if ((reading && (!is_part || is_first)) || (is_part && !parts[found].insert(name).second))
     throw InputError("--counter: '{}' gives {} twice", name, found->name);
+  if (is_use) {
+    reading = std::max(reading.value_or(0), read);
+    return;
+  }
   reading = reading.value_or(0) + (name == found->name ? 1 : found->counter.scale * asked.scale) * read;
 }
 
@@ -493,6 +499,7 @@ void set_counters(Readings& readings, const std::vector<std::string>& texts) {
   std::map<const NamedCounter*, std::set<std::string_view>> parts;
   for (const std::string& text : texts) set_counter(readings, parts, text);
   for (const auto& [sum, given] : parts) {
+    if (sum->name.ends_with("_use_pct")) continue;
     for (const std::string_view part : split(sum->counter.metric, '+')) {
       if (!given.contains(part)) throw InputError("--counter: {} is a sum; give {} too", sum->name, part);
     }

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "diagnose/situation.hpp"
 #include "occupancy/text.hpp"
@@ -31,8 +31,8 @@ constexpr double kFewEligible = 0.5;
 constexpr double kSectorsPerWarp = 4;
 /// Likewise, from which on they can cost occupancy: a choice. Recorded launches that lose a point by spills have 1,784 and more.
 constexpr double kManySectorsPerWarp = 1000;
-/// And that an SM moves in an active cycle: a choice. Those launches have 0.077 and more.
-constexpr double kSectorsPerCycle = 0.03;
+/// And that an active warp moves in a cycle: a choice. Those launches have 0.0026 and more.
+constexpr double kSectorsPerWarpCycle = 0.001;
 /// Share of the time that an address takes additions, from which on they delay warps.
 constexpr double kBusyAddress = 0.75;
 
@@ -50,6 +50,17 @@ double share_of_warps(const Situation& situation, double stalled_warps) {
 double waiting_for_memory(const Situation& situation) {
   const CounterValues& counters = situation.counters();
   return share_of_warps(situation, counters.memory_stall_warps.value_or(0));
+}
+
+/// Empty for issue slots.
+std::optional<UnitKind> kind_of(std::string_view column) {
+  if (column == "dram_busy_pct") return UnitKind::memory;
+  const auto unit = std::ranges::find(units(), column, &Unit::name);
+  return unit == units().end() ? std::nullopt : std::optional(unit->kind);
+}
+
+bool is_l1_full(const Situation& situation) {
+  return situation.counters().l1_use_pct.value_or(0) >= kSaturatedPct;
 }
 
 /// Whether device memory or L2, as far as they were read, may delay warps.
@@ -138,15 +149,9 @@ Evidence most_used(const Situation& situation, double share) {
   std::vector<Evidence> uses = {{"issue_active_pct", share * counters.issue_active_pct.value_or(0)},
                                 {"dram_busy_pct", counters.dram_busy_pct.value_or(0)}};
   for (const Unit& unit : units())
-    uses.push_back(
-        {unit.name, (is_of_memory(unit.name) ? 1 : share) * (counters.*unit.counter.value).value_or(0)});
+    uses.push_back({unit.name, (unit.kind == UnitKind::memory ? 1 : share) *
+                                   (counters.*unit.counter.value).value_or(0)});
   return *std::ranges::max_element(uses, {}, &Evidence::value);
-}
-
-bool is_of_memory(std::string_view column) {
-  return column == "dram_busy_pct" || std::ranges::any_of(units(), [&](const Unit& unit) {
-           return unit.name == column && unit.kind == UnitKind::memory;
-         });
 }
 
 std::optional<Evidence> saturated_resource(const Situation& situation) {
@@ -172,11 +177,21 @@ std::string_view if_even(const Situation& situation) {
 }
 
 bool waits_for_latency(const Situation& situation) {
-  return most_wait_for_memory(situation) && situation.counters().dram_busy_pct && !is_memory_busy(situation);
+  return most_wait_for_memory(situation) && situation.counters().dram_busy_pct &&
+         !is_memory_busy(situation) && !is_l1_full(situation);
 }
 
-std::string_view unless_l2_is_busy(const Situation& situation) {
-  return situation.counters().l2_use_pct ? "" : ", unless L2 is busy, which was not read";
+std::vector<std::string_view> unread_caches(const Situation& situation) {
+  std::vector<std::string_view> unread;
+  if (!situation.counters().l1_use_pct) unread.emplace_back("L1");
+  if (!situation.counters().l2_use_pct) unread.emplace_back("L2");
+  return unread;
+}
+
+std::string unless_caches_are_busy(const Situation& situation) {
+  const std::vector<std::string_view> unread = unread_caches(situation);
+  if (unread.empty()) return "";
+  return fmt::format(", unless {} is busy, which was not read", fmt::join(unread, " or "));
 }
 
 bool may_share_addresses(const Situation& situation) {
@@ -193,8 +208,10 @@ double local_sectors(const Situation& situation) {
 /// Of long launches many sectors are few for the time.
 bool spills_show(const Situation& situation) {
   if (local_sectors(situation) <= kManySectorsPerWarp) return false;
-  const double cycles = situation.active_cycles().value_or(0) * situation.facts.sm_count;
-  return cycles <= 0 || local_sectors(situation) * launched_warps(situation) >= kSectorsPerCycle * cycles;
+  const double warps = situation.reached_pct / 100 * situation.facts.limits->max_warps_per_sm;
+  const double warp_cycles = warps * situation.active_cycles().value_or(0) * situation.facts.sm_count;
+  return warp_cycles <= 0 ||
+         situation.counters().local_sectors.value_or(0) >= kSectorsPerWarpCycle * warp_cycles;
 }
 
 bool is_known_to_spill(const Situation& situation) {
@@ -226,7 +243,7 @@ std::optional<Claim> spills(const Situation& situation) {
   if (!spills_show(situation))
     return Claim{
         .part = Part::beside,
-        .confidence = Confidence::measured,
+        .confidence = Confidence::inferred,
         .evidence = evidence_of({{"local_sectors", counters.local_sectors}}),
         .because = fmt::format(
             "a warp moves {:.3g} KB to and from local memory, for spills or arrays: too little to cost "
@@ -271,17 +288,18 @@ std::optional<Claim> memory_contention(const Situation& situation) {
   const CounterValues& counters = situation.counters();
   const double simulated = work_is_of_memory(situation) ? std::max(0.0, simulated_contention(situation)) : 0;
   const bool busy = is_memory_busy(situation);
-  const double waiting = waiting_for_memory(situation);
-  const bool at_work = busy || most_wait_for_memory(situation);
+  const bool of_l1 = !busy && is_l1_full(situation);
+  const bool at_work = busy || of_l1 || most_wait_for_memory(situation);
   if (simulated == 0 && (!at_work || is_uneven(situation))) return std::nullopt;
   // Of memory that is not busy, warps wait for the latency, or for each other at an address.
-  const bool of_latency = at_work && !busy && counters.dram_busy_pct;
+  const bool of_latency = at_work && !busy && !of_l1 && counters.dram_busy_pct;
   return Claim{
       .points = simulated,
       .takes_rest = at_work,
       .confidence = simulated > 0 ? Confidence::simulated : Confidence::inferred,
       .evidence = evidence_of({{"dram_busy_pct", counters.dram_busy_pct},
                                {"l2_use_pct", counters.l2_use_pct},
+                               {"l1_use_pct", counters.l1_use_pct},
                                {"memory_stall_warps", counters.memory_stall_warps},
                                {"issue_active_pct", counters.issue_active_pct},
                                {"resident_blocks", counters.resident_blocks}}),
@@ -289,15 +307,16 @@ std::optional<Claim> memory_contention(const Situation& situation) {
           (of_latency
                ? fmt::format("{:.0f} % of the active warps wait for memory, of which the "
                              "device's is {:.0f} % busy{}",
-                             100 * waiting, *counters.dram_busy_pct,
+                             100 * waiting_for_memory(situation), *counters.dram_busy_pct,
                              counters.l2_use_pct ? fmt::format(" and L2 {:.0f} %", *counters.l2_use_pct) : "")
-               : "warps contend for memory") +
+               : fmt::format("warps contend for {}", of_l1 ? "L1 or shared memory" : "memory")) +
           ends_apart(situation),
       .remedy = fmt::format(
           "{}{}",
           of_latency ? fmt::format("Have more loads in flight{}, or spread what goes to one address; fewer "
                                    "bytes of device memory help little.",
-                                   unless_l2_is_busy(situation))
+                                   unless_caches_are_busy(situation))
+          : of_l1    ? "Keep in registers what is read again, and read wider words."
                      : "Move fewer bytes or reuse them from shared memory.",
           if_uneven(situation)),
       .time_ratio = time_with_more_warps,
@@ -308,12 +327,13 @@ std::optional<Claim> issue_contention(const Situation& situation) {
   const CounterValues& counters = situation.counters();
   const double simulated = work_is_of_memory(situation) ? 0 : std::max(0.0, simulated_contention(situation));
   const std::optional<Evidence> saturated = saturated_resource(situation);
-  const bool of_sm = saturated && !is_of_memory(saturated->column);
+  const std::optional<UnitKind> kind = saturated ? kind_of(saturated->column) : std::nullopt;
+  const bool of_pipe = kind == UnitKind::pipe;
+  const bool of_sm = saturated && (of_pipe || !kind);
   const bool at_work = of_sm || counters.eligible_warps.value_or(0) >= kManyEligible;
   if (simulated == 0 && (!at_work || is_uneven(situation))) return std::nullopt;
-  const bool of_unit = of_sm && saturated->column != "issue_active_pct";
-  const auto unit = std::ranges::max_element(units(), {}, [&](const Unit& each) {
-    return each.kind == UnitKind::memory ? 0 : (counters.*each.counter.value).value_or(0);
+  const auto pipe = std::ranges::max_element(units(), {}, [&](const Unit& each) {
+    return each.kind == UnitKind::pipe ? (counters.*each.counter.value).value_or(0) : -1;
   });
   return Claim{
       .points = simulated,
@@ -321,12 +341,10 @@ std::optional<Claim> issue_contention(const Situation& situation) {
       .confidence = simulated > 0 ? Confidence::simulated : Confidence::inferred,
       .evidence = evidence_of({{"issue_active_pct", counters.issue_active_pct},
                                {"eligible_warps", counters.eligible_warps},
-                               {unit->name, counters.*unit->counter.value},
+                               {pipe->name, counters.*pipe->counter.value},
                                {"resident_blocks", counters.resident_blocks}}),
       .because = fmt::format("warps contend for {}{}",
-                             !of_unit                       ? "issue slots or a pipe"
-                             : unit->kind == UnitKind::pipe ? fmt::format("the {} pipe", unit->key)
-                                                            : "L1 or shared memory",
+                             of_pipe ? fmt::format("the {} pipe", pipe->key) : "issue slots or a pipe",
                              ends_apart(situation)),
       .remedy = "Fewer instructions help; more waves of blocks fill the places of warps that have finished.",
       .time_ratio = time_with_more_warps,

@@ -94,7 +94,7 @@ std::optional<Claim> limit_claim(
     claim.remedy += fmt::format(
         " Warps wait for memory, and the device's is {:.0f} % busy: more or wider loads in flight of each "
         "thread do the same without more warps{}.",
-        *situation.counters().dram_busy_pct, unless_l2_is_busy(situation));
+        *situation.counters().dram_busy_pct, unless_caches_are_busy(situation));
   }
   claim.no_time = no_time_by_theory(situation, *claim.advice);
   if (spilled && claim.no_time.empty() && !claim.time)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -364,7 +365,9 @@ std::vector<std::string_view> not_read(const Situation& situation) {
   std::vector<std::string_view> names;
   if (!counters.issue_active_pct) names.push_back("issue slots");
   if (!counters.dram_busy_pct) names.push_back("device memory");
-  if (most_wait_for_memory(situation) && !counters.l2_use_pct) names.push_back("L2");
+  // Where few warps wait for memory, caches are not full.
+  if (!counters.memory_stall_warps || most_wait_for_memory(situation))
+    std::ranges::copy(unread_caches(situation), std::back_inserter(names));
   if (situation.usage.static_shared_bytes + situation.launch.dynamic_shared_bytes > 0 && !counters.l1_use_pct)
     names.push_back("shared memory");
   if (!situation.unread_pipe().empty()) names.push_back(situation.unread_pipe());

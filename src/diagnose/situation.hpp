@@ -292,14 +292,14 @@ bool most_wait_for_memory(const Situation& situation);
 std::string_view if_even(const Situation& situation);
 /// Whether most wait for memory, and device memory is not busy.
 bool waits_for_latency(const Situation& situation);
-/// A clause with a comma before; empty where L2 was read.
-std::string_view unless_l2_is_busy(const Situation& situation);
+/// "L1" and "L2".
+std::vector<std::string_view> unread_caches(const Situation& situation);
+/// A clause with a comma before; empty where both were read.
+std::string unless_caches_are_busy(const Situation& situation);
 /// The resource that is in use most, percent, with its column; 0 where no counter was read.
 /// @param share  of the time that is meant, in which SMs are active: counters of an SM are over its active cycles
 Evidence most_used(const Situation& situation, double share = 1);
 /// A resource of an SM that is in use almost all the time, percent, with its column; empty where none is.
-/// Whether a column says how busy L2 or device memory is, which all SMs share.
-bool is_of_memory(std::string_view column);
 std::optional<Evidence> saturated_resource(const Situation& situation);
 
 }  // namespace occbench

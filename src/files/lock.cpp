@@ -49,7 +49,8 @@ std::string remedy_of_ranks(fs::path file) {
     if (environment_variable(rank).empty() || all.empty() || all == "1") continue;
     file.replace_extension(fmt::format(".${}{}", rank, file.extension().string()));
     return fmt::format(
-        "; this is one of {} ranks: each needs a file of its own, sh -c 'occbench ... --out {} ...', then "
+        "; this may be one of {} ranks: each needs a file of its own, sh -c 'occbench ... --out {} ...', "
+        "then "
         "occbench merge",
         all, file.string());
   }

@@ -550,8 +550,8 @@ ComparedFleet compare_gpus(const FleetRows& rows, std::span<const std::size_t> j
     const bool is_compared =
         std::ranges::any_of(deviations[i], [](const auto& each) { return each.has_value(); });
     if (!is_compared && of->no_verdict.empty())
-      of->no_verdict =
-          fmt::format("nothing of it is compared: no {} of its cases tell a quantity", kFewestCases);
+      of->no_verdict = fmt::format(
+          "nothing of it is compared: fewer than {} of its cases have a reading of one kind", kFewestCases);
   }
   if (peers.size() >= kFewestPeers) {
     add_events(rows, peers, compared);

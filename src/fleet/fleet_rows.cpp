@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <set>
 #include <span>
 #include <unordered_set>
 
@@ -50,6 +49,12 @@ double positive(const Real& value) {
   return value && *value > 0 ? *value : kNoReading;
 }
 
+/// By counters, or by NVML, which rows with a gpu_state were watched by. Other rows of programs have the clock of those that were counted,
+/// the GPU's highest, or what the user said.
+bool measured_clock(const Row& row) {
+  return row.achieved_pct || !row.gpu_state.empty();
+}
+
 CaseReading reading_of(const Row& row, const Condition& condition, std::uint32_t throttle_reasons) {
   CaseReading reading;
   reading.present = true;
@@ -61,17 +66,11 @@ CaseReading reading_of(const Row& row, const Condition& condition, std::uint32_t
       static_cast<std::int32_t>(std::min<std::int64_t>(condition.other_processes.value_or(0), 1'000'000));
   reading.throttle_reasons = throttle_reasons;
   reading.time_us = positive(row.time_us);
-  reading.sm_clock_mhz = positive(row.sm_clock_mhz);
+  reading.sm_clock_mhz = measured_clock(row) ? positive(row.sm_clock_mhz) : kNoReading;
   reading.cycles_max = row.sm_cycles_active_max.value_or(kNoReading);
   reading.cycles_min = row.sm_cycles_active_min.value_or(kNoReading);
   reading.achieved_elapsed_pct = row.achieved_elapsed_pct.value_or(kNoReading);
   return reading;
-}
-
-/// By counters, or by NVML, which rows with a gpu_state were watched by. Of a program's kernels those without a counter have the
-/// clock of those with one, or else the GPU's highest or what the user said.
-bool measured_clock(const Row& row) {
-  return row.achieved_pct || !row.gpu_state.empty();
 }
 
 FleetCase case_of(const std::string& name, const Row& row, const GpuState& state) {
@@ -123,7 +122,6 @@ void FleetRows::add(const std::filesystem::path& file) {
   for (const char* const needed : {"experiment", "case", "gpu", "gpu_uuid", "time_us"}) stream.column(needed);
   const std::vector<const Column*> columns = mapped(stream.names(), find_column);
   std::map<std::string, std::size_t> gpu_numbers;  // of this run
-  std::set<std::size_t> with_clock;
   std::unordered_set<std::size_t>
       contents;  // hashes: of ten million two agree with a chance of 3 in a million
   while (stream.next()) {
@@ -137,10 +135,9 @@ void FleetRows::add(const std::filesystem::path& file) {
     if (is_new) gpus.push_back(gpu_of(row, state, uuid, stream.source()));
     MeasuredGpu& gpu = gpus[place->second];
     require_same_model(gpu, row, stream);
-    if (measured_clock(row)) with_clock.insert(place->second);
 
     const std::string name = full_name(row);
-    const auto [number, is_new_case] = case_numbers_.try_emplace(name, cases.size());
+    const auto [number, is_new_case] = case_numbers_.try_emplace(exact_name(row), cases.size());
     if (is_new_case) cases.push_back(case_of(name, row, state));
     if (gpu.readings.size() <= number->second) gpu.readings.resize(number->second + 1);
     CaseReading& reading = gpu.readings[number->second];
@@ -156,10 +153,6 @@ void FleetRows::add(const std::filesystem::path& file) {
     gpu.recorded_at = std::max(gpu.recorded_at, row.recorded_at);
     if (const Integer& clock = state.condition.memory_clock_mhz; gpu.memory_clock_mhz.empty() && clock)
       gpu.memory_clock_mhz = std::to_string(*clock);
-  }
-  for (const auto& [uuid, number] : gpu_numbers) {
-    if (with_clock.contains(number)) continue;
-    for (CaseReading& reading : gpus[number].readings) reading.sm_clock_mhz = kNoReading;
   }
   if (gpu_numbers.empty()) without_rows.push_back(stream.source());
   if (stream.torn()) torn.push_back(stream.source());

@@ -46,7 +46,7 @@ std::vector<std::uint8_t> counter_availability(const Cupti& cupti, int device_in
   return image;
 }
 
-/// What the hardware writes down of one sample (up to 10.7 KB, H100).
+/// What the hardware writes down of one sample (up to 10.7 KB, H100, without kUnitMetrics). A buffer that overflows is doubled.
 constexpr std::size_t kWindowBytesPerSample = 12 << 10;
 constexpr std::size_t kLeastWindowBytes = 32 << 20;
 constexpr std::size_t kMostWindowBytes = 512 << 20;

@@ -178,11 +178,11 @@ std::pair<int, int> parse_launch_bounds(std::string_view text, const Limits& lim
                                              .blocks_per_sm >= *second;
   throw InputError(
       "--launch-bounds = '{}': a pair is FEWEST:MOST threads per block. The second number of CUDA's launch "
-      "bounds is the fewest blocks per SM, which cap registers: {} of {} threads {}",
+      "bounds is the fewest blocks per SM, which cap registers: with {} of {} threads {}",
       text, counted(*second, "block"), *first,
-      fits
-          ? fmt::format("leave {} a thread (--launch-bounds {} --registers {})", registers, *first, registers)
-          : "fit on no SM");
+      fits ? fmt::format("{} are left a thread (--launch-bounds {} --registers {})", registers, *first,
+                         registers)
+           : "no SM has room");
 }
 
 bool must_opt_in(const Limits& limits, const Launch& launch, const Usage& usage) {

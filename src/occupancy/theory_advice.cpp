@@ -1,6 +1,7 @@
 #include "occupancy/theory_advice.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <set>
 #include <string_view>
@@ -70,7 +71,8 @@ std::string price_of(const Change& change, const TheoryAdvice& advice, std::int6
           "cap them with {}, and compare time and spills: the compiler may move what does not fit to local "
           "memory",
           advice.is_of_directives
-              ? fmt::format("-gpu=maxregcount:{} of nvc++ and nvfortran", change.to)
+              ? fmt::format("your compiler's option, as -gpu=maxregcount:{} of nvc++ and nvfortran",
+                            change.to)
               : fmt::format("__launch_bounds__({1}, {2}), or, of a kernel without launch bounds, "
                             "__maxnreg__({0}) or -maxrregcount={0}",
                             change.to, block_threads, blocks));

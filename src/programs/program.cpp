@@ -200,10 +200,8 @@ CaseToTell to_tell(const CaseRecord& record) {
 
 std::vector<std::string> program_metrics() {
   std::vector<std::string> metrics = counters_read(CounterRead::always);
-  for (const NamedCounter& each : named_counters()) {
-    if (each.name == "tensor_use_pct" || each.name == "dram_busy_pct")
-      metrics.emplace_back(each.counter.metric);
-  }
+  for (const std::string_view name : {"tensor_use_pct", "dram_busy_pct"})
+    metrics.emplace_back(std::ranges::find(named_counters(), name, &NamedCounter::name)->counter.metric);
   return metrics;
 }
 

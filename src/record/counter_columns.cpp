@@ -76,12 +76,13 @@ ScaledMetric metric_of(std::string_view name) {
   for (const auto& [shown, metric] : kNcuNames) {
     if (shown == name) return metric;
   }
-  // A part of a pipe, as pipe_tensor_op_hmma and pipe_fmaheavy, is used no more than the pipe.
+  // What a part of a pipe's work, as of pipe_tensor_op_hmma, takes of the pipe; pipe_fmaheavy is a pipe of its own.
   for (const std::string_view family : {"sm__inst_executed_pipe_", "sm__pipe_"}) {
     if (!name.starts_with(family) || !name.ends_with(".avg.pct_of_peak_sustained_active")) continue;
     for (const Unit& unit : units()) {
-      if (unit.kind == UnitKind::pipe && name.substr(family.size()).starts_with(unit.key))
-        return {unit.counter.metric};
+      if (unit.kind != UnitKind::pipe || !name.substr(family.size()).starts_with(unit.key)) continue;
+      const char behind = name[family.size() + unit.key.size()];
+      if (behind == '.' || behind == '_') return {unit.counter.metric};
     }
   }
   return {name};

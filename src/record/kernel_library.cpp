@@ -221,15 +221,8 @@ std::string_view function_of(std::string_view demangled) {
 }
 
 bool is_of_directives(std::string_view kernel) {
-  if (kernel.starts_with("nvkernel_") || kernel.starts_with("__omp_offloading_") ||
-      kernel.find("$_omp_fn$") != std::string_view::npos)
-    return true;
-  // OpenACC's of nvc++ and nvfortran, by function and line: main_42_gpu, and main_42_gpu__red
-  kernel = kernel.substr(0, kernel.size() - (kernel.ends_with("__red") ? 5 : 0));
-  if (!kernel.ends_with("_gpu")) return false;
-  kernel.remove_suffix(4);
-  const std::string_view function = without_number(kernel);
-  return function.size() < kernel.size() && function.ends_with('_');
+  return kernel.starts_with("nvkernel_") || kernel.starts_with("__omp_offloading_") ||
+         kernel.find("$_omp_fn$") != std::string_view::npos;
 }
 
 const KernelLibrary* library_of(std::string_view kernel) {

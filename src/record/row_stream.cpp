@@ -1,6 +1,7 @@
 #include "record/row_stream.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 
@@ -51,6 +52,9 @@ constexpr std::string_view kGone =
 /// one of those that are gone.
 constexpr std::string_view kNew[] = {"gpu_state", "local_sectors", "memory_stall_warps", "atomic_requests",
                                      "origin"};
+
+/// Which the first rows of schema 3 had, too.
+constexpr std::string_view kTwoPipes[] = {"fp32_pipe_pct", "xu_pipe_pct"};
 
 using Named = std::map<std::string, std::string, std::less<>>;
 
@@ -110,7 +114,6 @@ void convert(Named& record) {
   record["local_sectors"] = sum_of(record, {"local_load_sectors", "local_store_sectors"});
   record["atomic_requests"] = sum_of(record, {"global_reductions", "global_atomics"});
   record["memory_stall_warps"] = sum_of(record, {"long_scoreboard_stall_warps", "lg_throttle_stall_warps"});
-  record["unit_use"] = pairs_of(record, {{"fma", "fp32_pipe_pct"}, {"xu", "xu_pipe_pct"}});
   record["origin"] = pairs_of(record, {{"process", "process"},
                                        {"context", "context"},
                                        {"stream", "stream"},
@@ -201,14 +204,21 @@ FromSchema2::FromSchema2(std::vector<std::string> names) : old_names_(std::move(
   const auto has = [&](std::string_view name) {
     return std::ranges::find(old_names_, name) != old_names_.end();
   };
-  needed_ = has("schema") && std::ranges::none_of(kNew, has) && std::ranges::any_of(old_names_, is_gone);
+  is_of_schema_2_ =
+      has("schema") && std::ranges::none_of(kNew, has) && std::ranges::any_of(old_names_, is_gone);
+  needed_ = is_of_schema_2_ || (std::ranges::all_of(kTwoPipes, has) && !has("unit_use"));
   if (!needed_) {
     names_ = old_names_;
-    return;
-  }
-  for (const Column& column : columns()) names_.emplace_back(column.name);
-  for (const std::string& name : old_names_) {
-    if (find_column(name) == nullptr && !is_gone(name)) names_.push_back(name);
+  } else if (!is_of_schema_2_) {
+    std::ranges::copy_if(old_names_, std::back_inserter(names_), [](const std::string& name) {
+      return std::ranges::find(kTwoPipes, name) == std::end(kTwoPipes);
+    });
+    names_.emplace_back("unit_use");
+  } else {
+    for (const Column& column : columns()) names_.emplace_back(column.name);
+    for (const std::string& name : old_names_) {
+      if (find_column(name) == nullptr && !is_gone(name)) names_.push_back(name);
+    }
   }
 }
 
@@ -222,7 +232,8 @@ std::vector<std::string> FromSchema2::cells(const std::vector<std::string>& cell
   }
   Named record;
   for (std::size_t cell = 0; cell < cells.size(); ++cell) record[old_names_[cell]] = cells[cell];
-  convert(record);
+  record["unit_use"] = pairs_of(record, {{"fma", kTwoPipes[0]}, {"xu", kTwoPipes[1]}});
+  if (is_of_schema_2_) convert(record);
   return mapped(names_, [&](const std::string& name) { return record[name]; });
 }
 

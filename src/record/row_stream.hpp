@@ -11,14 +11,14 @@
 
 namespace occbench {
 
-/// Makes records of this schema of those of a file of schema 2. docs/notes/rows-schema-3.md lists what becomes of
-/// each column.
+/// Makes records of this schema of those of a file of schema 2, and of the first ones of schema 3. docs/notes/rows-schema-3.md lists
+/// what becomes of each column.
 class FromSchema2 {
  public:
   /// @param names  the columns of a file; those of another schema need no conversion, see needed()
   explicit FromSchema2(std::vector<std::string> names);
 
-  /// Whether the file has a column that schema 3 lacks, and none that it has added.
+  /// Whether the file has a column that schema 3 lacks, and none that it has in its place.
   bool needed() const {
     return needed_;
   }
@@ -38,6 +38,7 @@ class FromSchema2 {
   std::vector<std::string> old_names_;
   std::vector<std::string> names_;
   bool needed_ = false;
+  bool is_of_schema_2_ = false;
 };
 
 /// A row has about 1,500 bytes.

@@ -260,6 +260,9 @@ WindowTotals Sampler::totals() const {
   return totals_;
 }
 
+/// Of the time of a launch's samples, in which an SM must be active for what device memory did to be the launch's: a choice.
+constexpr double kLeastActive = 0.5;
+
 std::optional<std::map<std::string, double>> counters_alone(std::span<const SmSample> samples,
                                                             const SmsOfGpu& on, std::uint64_t before_ns,
                                                             std::uint64_t after_ns) {
@@ -308,12 +311,13 @@ std::optional<std::map<std::string, double>> counters_alone(std::span<const SmSa
       {"sm__cycles_active.max", longest_cycles},
       {"sm__cycles_elapsed.avg.per_second", 1e9 * elapsed_cycles / static_cast<double>(ns)},
   };
-  if (sees_units && seen_ns > 0) {
+  if (sees_units) {
     counters.emplace("sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
                      100 * tensor_cycles * on.count / active_cycles);
-    // Memory also works for the launch where no SM has a warp of it yet, or any more.
-    counters.emplace("dram__throughput.avg.pct_of_peak_sustained_elapsed",
-                     std::min(100.0, dram_pct_ns / seen_ns));
+    // In the rest of the samples memory may work for others.
+    if (seen_ns >= kLeastActive * static_cast<double>(ns))
+      counters.emplace("dram__throughput.avg.pct_of_peak_sustained_elapsed",
+                       std::min(100.0, dram_pct_ns / seen_ns));
   }
   return counters;
 }

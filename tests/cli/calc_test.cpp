@@ -255,8 +255,9 @@ TEST(Calc, WithinLaunchBoundsNamesNoBlockSizeBeyondThem) {
               HasSubstr("--block-size 128: the launch bounds allow 1 to 96 threads per block"));
   EXPECT_THAT(refusal(launch + "128 --launch-bounds 256:256"),
               HasSubstr("allow 256 to 256 threads per block"));
-  EXPECT_THAT(refusal(launch + "128 --launch-bounds 256:96"),
-              HasSubstr("fewest blocks per SM, which cap registers: 96 blocks of 256 threads fit on no SM"));
+  EXPECT_THAT(
+      refusal(launch + "128 --launch-bounds 256:96"),
+      HasSubstr("fewest blocks per SM, which cap registers: with 96 blocks of 256 threads no SM has room"));
   for (const char* wrong : {"many", "256:", ",2", "0", "1:2:3", "1025"})
     EXPECT_THAT(refusal(launch + "128 --launch-bounds " + wrong),
                 HasSubstr("is not the most threads per block, or FEWEST:MOST, of 1 to 1024"));
@@ -270,9 +271,10 @@ TEST(Calc, OfCudasPairOfLaunchBoundsSaysWhatRegistersItLeaves) {
     EXPECT_THAT(
         refusal(fmt::format("calc --cc 9.0 --block-size 192 --launch-bounds {}", pair)),
         HasSubstr("a pair is FEWEST:MOST threads per block. The second number of CUDA's launch bounds "
-                  "is the fewest blocks per SM, which cap registers: 5 blocks of 192 threads leave 64 "
-                  "a thread (--launch-bounds 192 --registers 64)"));
-  EXPECT_THAT(refusal("calc --cc 9.0 --block-size 96 --launch-bounds 96,5"), HasSubstr("leave 128 a thread"));
+                  "is the fewest blocks per SM, which cap registers: with 5 blocks of 192 threads 64 "
+                  "are left a thread (--launch-bounds 192 --registers 64)"));
+  EXPECT_THAT(refusal("calc --cc 9.0 --block-size 96 --launch-bounds 96,5"),
+              HasSubstr("128 are left a thread"));
 }
 
 TEST(Calc, SaysWhereAKernelMustOptInToSharedMemory) {

@@ -602,8 +602,14 @@ TEST(ExplainNumbers, TensorCoresThatAreBusyNeedNoMoreWarps) {
     EXPECT_THAT(said("99.5"), HasSubstr("Low occupancy does no harm: tensor_use_pct is 100 %"));
     EXPECT_THAT(said("30"), Not(HasSubstr("tensor_use_pct is")));
   }
-  EXPECT_THAT(refusal(launch + "sm__pipe_shared_cycles_active.avg.pct_of_peak_sustained_active=3"),
-              HasSubstr("is none that explain uses"));
+  EXPECT_THAT(printed(launch + "sm__inst_executed_pipe_tensor_op_hmma.avg.pct_of_peak_sustained_active=91,"
+                               "sm__inst_executed_pipe_tensor_op_imma.avg.pct_of_peak_sustained_active=3"),
+              HasSubstr("tensor_use_pct is 91 %"));
+  EXPECT_THAT(refusal(launch + "tensor_use_pct=91,tensor_use_pct=3"),
+              HasSubstr("gives tensor_use_pct twice"));
+  for (const char* other : {"sm__pipe_shared_cycles_active", "sm__inst_executed_pipe_fmaheavy"})
+    EXPECT_THAT(refusal(launch + other + ".avg.pct_of_peak_sustained_active=3"),
+                HasSubstr("is none that explain uses"));
 }
 
 TEST(ExplainNumbers, WhatWasReadIsNotSaidToBeUnread) {
@@ -611,13 +617,26 @@ TEST(ExplainNumbers, WhatWasReadIsNotSaidToBeUnread) {
       "explain --gpu h200 --block-size 256 --grid 528 --registers 200 --static-smem 8K --achieved 12.5 "
       "--time-us 412 "
       "--counter issue_active_pct=12.7,dram_busy_pct=9,memory_stall_warps=1.9";
-  EXPECT_THAT(printed(launch), AllOf(HasSubstr("not if L2 or shared memory or a pipe is saturated"),
-                                     HasSubstr("unless L2 is busy, which was not read")));
+  EXPECT_THAT(printed(launch), AllOf(HasSubstr("not if L1 or L2 or shared memory or a pipe is saturated"),
+                                     HasSubstr("unless L1 or L2 is busy, which was not read")));
   EXPECT_THAT(printed(launch + ",l2_use_pct=11,l1_use_pct=12,fma_use_pct=3,alu_use_pct=3,fp64_use_pct=3,"
                                "xu_use_pct=3,tensor_use_pct=3"),
               Not(HasSubstr("not read")));
   EXPECT_THAT(printed(launch + ",lts__throughput.avg.pct_of_peak_sustained_elapsed=84"),
               AllOf(HasSubstr("l2_use_pct is 84 %"), Not(HasSubstr("loads in flight"))));
+}
+
+TEST(ExplainNumbers, WarpsThatWaitForAFullL1HaveLoadsEnough) {
+  // As l1_reuse over 96 KB.
+  const std::string launch =
+      "explain --gpu h200 --block-size 256 --grid 10560 --registers 32 --achieved 70 --time-us 412 --counter "
+      "issue_active_pct=12,dram_busy_pct=0,l2_use_pct=1,memory_stall_warps=9.4,eligible_warps=0.1,l1_use_"
+      "pct=";
+  EXPECT_THAT(printed(launch + "98.7"),
+              AllOf(HasSubstr("warps contend for L1 or shared memory"),
+                    HasSubstr("Keep in registers what is read again"), Not(HasSubstr("loads in flight"))));
+  EXPECT_THAT(printed(launch + "40"), AllOf(HasSubstr("84 % of the active warps wait for memory"),
+                                            HasSubstr("Have more loads in flight, or spread")));
 }
 
 TEST(ExplainNumbers, NothingSavesWhatATimeHasBesideCycles) {

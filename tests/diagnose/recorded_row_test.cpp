@@ -210,9 +210,10 @@ TEST(RecordedRow, WarpsThatWaitForIdleMemoryAreToldOfItsLatency) {
           Cause::memory_contention);
   EXPECT_THAT(waits.sentence, HasSubstr("wait for memory, of which the device's is 0 % busy"));
   EXPECT_THAT(waits.remedy,
-              AllOf(HasSubstr("one address"), HasSubstr("unless L2 is busy, which was not read")));
+              AllOf(HasSubstr("one address"), HasSubstr("unless L1 or L2 is busy, which was not read")));
   ASSERT_TRUE(waits.time);
-  EXPECT_THAT(waits.time->sentence, HasSubstr("not if L2 or another pipe is saturated, which was not read"));
+  EXPECT_THAT(waits.time->sentence,
+              HasSubstr("not if L1 or L2 or another pipe is saturated, which was not read"));
 }
 
 }  // namespace

@@ -312,7 +312,16 @@ class UnnamedLock : public Locking {
  protected:
   UnnamedLock() : held_(::open(lock_.c_str(), O_RDWR | O_CREAT, 0644)) {
     EXPECT_EQ(::flock(held_.number(), LOCK_EX), 0);
+    for (const auto& pair : kVariables) {
+      for (const char* const name : pair) ::unsetenv(name);  // the tests' own job may have them
+    }
   }
+
+  // In a job of Slurm that another launcher divides, its own variables are the same for several ranks.
+  static constexpr const char* kVariables[][2] = {{"SLURM_PROCID", "SLURM_NTASKS"},
+                                                  {"PMI_RANK", "PMI_SIZE"},
+                                                  {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+                                                  {"RANK", "WORLD_SIZE"}};
 
   Descriptor held_;
 };
@@ -331,18 +340,13 @@ TEST_F(UnnamedLock, NamesNobodyWhereItsHolderNeverDoes) {
 
 TEST_F(UnnamedLock, TellsRanksOfOneJobToNameAFileEach) {
   std::ofstream(lock_) << "1\n";
-  // In a job of Slurm that another launcher divides, its own variables are the same for several ranks.
-  constexpr const char* kVariables[][2] = {{"SLURM_PROCID", "SLURM_NTASKS"},
-                                           {"PMI_RANK", "PMI_SIZE"},
-                                           {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-                                           {"RANK", "WORLD_SIZE"}};
   for (const auto& [rank, ranks] : kVariables) {
     ::setenv(rank, "0", 1);
     ::setenv(ranks, "1", 1);
     EXPECT_THAT(refusal(), Not(HasSubstr("$" + std::string(rank))));
     ::setenv(ranks, "4", 1);
     EXPECT_THAT(refusal(),
-                AllOf(HasSubstr("one of 4 ranks"), HasSubstr("then occbench merge"),
+                AllOf(HasSubstr("may be one of 4 ranks"), HasSubstr("then occbench merge"),
                       HasSubstr(std::string("--out ") + (folder_.path() / "x.$").string() + rank + ".csv ")));
   }
   for (const auto& pair : kVariables) {

@@ -351,7 +351,7 @@ TEST_F(Fleet, HasNoVerdictOnProgramsWhoseClockNobodyMeasured) {
   EXPECT_THAT(out_, HasSubstr("times are not compared: no row says what bounds them"));
 }
 
-TEST_F(Fleet, TakesTheClockOfCountedKernelsForThoseThatWereNot) {
+TEST_F(Fleet, TakesTheClockOfCountedKernelsAlone) {
   // In a traced program a few kernels are counted, and the others' rows have the median of their clocks.
   std::map<int, Fault> programs;
   for (int gpu = 0; gpu < 4; ++gpu) {

@@ -128,7 +128,7 @@ TEST(ProgramRow, CountsInOnePassOnlyWhatItsColumnsNeed) {
   EXPECT_THAT(metrics, testing::Contains("sm__warps_active.sum"));
   EXPECT_THAT(std::vector<std::string>(metrics.begin(), metrics.end() - 2),
               UnorderedElementsAreArray(counters_read(CounterRead::always)));
-  EXPECT_THAT(metrics.back(), testing::StartsWith("sm__pipe_tensor_cycles_active"));
+  EXPECT_THAT(metrics.back(), testing::StartsWith("dram__throughput"));
 }
 
 TEST(ProgramRows, AreNamedByKernelAndConfiguration) {

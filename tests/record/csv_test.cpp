@@ -311,6 +311,19 @@ std::string new_cell(const Row& row, std::string_view name) {
   return cell_text(row, *find_column(name));
 }
 
+TEST(Schema3, ItsFirstRowsHadTwoPipesAsColumns) {
+  const std::string text =
+      "schema,experiment,case,issue_active_pct,gpu_state,fp32_pipe_pct,xu_pipe_pct,note\n"
+      "3,waves,a,7,,51.5,2,well\n3,waves,b,8,,,,\n";
+  const std::vector<Row> rows = parse_rows(text, "rows.csv");
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].unit_use, "fma=51.5;xu=2");
+  EXPECT_EQ(rows[0].issue_active_pct, 7);
+  EXPECT_EQ(rows[0].note, "well");
+  EXPECT_TRUE(rows[0].extra.empty());
+  EXPECT_EQ(rows[1].unit_use, "");
+}
+
 TEST(Schema2, ColumnsThatStayKeepTheirValues) {
   const std::set<std::string> rewritten = {"schema", "device_profile", "note"};
   std::size_t compared = 0;

@@ -466,6 +466,12 @@ TEST(SamplesOfALaunchAlone, AlsoSayHowMuchTensorCoresAndDeviceMemoryWorked) {
   ASSERT_TRUE(counters);
   EXPECT_DOUBLE_EQ(counters->at("sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active"), 40);
   EXPECT_DOUBLE_EQ(counters->at("dram__throughput.avg.pct_of_peak_sustained_elapsed"), 70);
+  // Beside a launch that is short for its sample memory may work for others.
+  for (SmSample& sample : samples) sample.longest_cycles *= 0.9;
+  EXPECT_EQ(counters_alone(samples, {132, 64}, kBeforeAlone, kSampledFrom)
+                ->count("dram__throughput.avg.pct_of_peak_sustained_elapsed"),
+            0U);
+  for (SmSample& sample : samples) sample.longest_cycles /= 0.9;
   samples[2].dram_busy_pct.reset();
   EXPECT_EQ(counters_alone(samples, {132, 64}, kBeforeAlone, kSampledFrom)
                 ->count("dram__throughput.avg.pct_of_peak_sustained_elapsed"),
