@@ -59,6 +59,12 @@ std::optional<UnitKind> kind_of(std::string_view column) {
   return unit == units().end() ? std::nullopt : std::optional(unit->kind);
 }
 
+/// Whether instructions are what it has to do: issue slots or a pipe.
+bool is_of_instructions(std::string_view column) {
+  const std::optional<UnitKind> kind = kind_of(column);
+  return !kind || kind == UnitKind::pipe;
+}
+
 bool is_l1_full(const Situation& situation) {
   return situation.counters().l1_use_pct.value_or(0) >= kSaturatedPct;
 }
@@ -287,9 +293,11 @@ std::optional<Claim> atomics(const Situation& situation) {
 std::optional<Claim> memory_contention(const Situation& situation) {
   const CounterValues& counters = situation.counters();
   const double simulated = work_is_of_memory(situation) ? std::max(0.0, simulated_contention(situation)) : 0;
-  const bool busy = is_memory_busy(situation);
-  const bool of_l1 = !busy && is_l1_full(situation);
-  const bool at_work = busy || of_l1 || most_wait_for_memory(situation);
+  const std::optional<Evidence> saturated = saturated_resource(situation);
+  const bool of_l1 = saturated && kind_of(saturated->column) == UnitKind::memory_of_sm;
+  const bool of_sm = saturated && is_of_instructions(saturated->column);
+  const bool busy = !of_l1 && !of_sm && is_memory_busy(situation);
+  const bool at_work = busy || of_l1 || (!of_sm && most_wait_for_memory(situation));
   if (simulated == 0 && (!at_work || is_uneven(situation))) return std::nullopt;
   // Of memory that is not busy, warps wait for the latency, or for each other at an address.
   const bool of_latency = at_work && !busy && !of_l1 && counters.dram_busy_pct;
@@ -327,9 +335,8 @@ std::optional<Claim> issue_contention(const Situation& situation) {
   const CounterValues& counters = situation.counters();
   const double simulated = work_is_of_memory(situation) ? 0 : std::max(0.0, simulated_contention(situation));
   const std::optional<Evidence> saturated = saturated_resource(situation);
-  const std::optional<UnitKind> kind = saturated ? kind_of(saturated->column) : std::nullopt;
-  const bool of_pipe = kind == UnitKind::pipe;
-  const bool of_sm = saturated && (of_pipe || !kind);
+  const bool of_pipe = saturated && kind_of(saturated->column) == UnitKind::pipe;
+  const bool of_sm = saturated && is_of_instructions(saturated->column);
   const bool at_work = of_sm || counters.eligible_warps.value_or(0) >= kManyEligible;
   if (simulated == 0 && (!at_work || is_uneven(situation))) return std::nullopt;
   const auto pipe = std::ranges::max_element(units(), {}, [&](const Unit& each) {
@@ -346,7 +353,8 @@ std::optional<Claim> issue_contention(const Situation& situation) {
       .because = fmt::format("warps contend for {}{}",
                              of_pipe ? fmt::format("the {} pipe", pipe->key) : "issue slots or a pipe",
                              ends_apart(situation)),
-      .remedy = "Fewer instructions help; more waves of blocks fill the places of warps that have finished.",
+      .remedy = fmt::format("{} help{}; more waves of blocks fill the places of warps that have finished.",
+                            of_pipe ? "Less work for this pipe" : "Fewer instructions", of_pipe ? "s" : ""),
       .time_ratio = time_with_more_warps,
       .beside_time = std::string(kBesideOccupancy)};
 }

@@ -144,6 +144,8 @@ double active_of_scheduler(const Situation& situation, double achieved_pct, doub
 /// Cycles for which an instruction of a warp takes the narrowest of the pipes below, of four lanes a scheduler; 7.87 were recorded.
 /// Those of FP64 and tensors take longer on some GPUs.
 constexpr double kCyclesInPipe = 8;
+/// Likewise those of 16 lanes; newer GPUs have 32 for FP32.
+constexpr double kCyclesInHalfPipe = 2;
 
 /// Which counters of warps or cycles no launch can have together, a clause; empty where one can.
 std::string counters_apart(const Situation& situation, double achieved_pct, double most_pct) {
@@ -172,11 +174,10 @@ std::string counters_apart(const Situation& situation, double achieved_pct, doub
       return fmt::format("a scheduler issues in {:.3g} % of its cycles with {:.3g} eligible warps",
                          *counters.issue_active_pct, eligible);
   }
-  for (const auto& [pipe, name] :
-       {std::pair(counters.fma_use_pct, "fma_use_pct"), std::pair(counters.alu_use_pct, "alu_use_pct"),
-        std::pair(counters.xu_use_pct, "xu_use_pct")}) {
-    if (pipe && counters.issue_active_pct &&
-        beyond(*pipe / 100, kCyclesInPipe * *counters.issue_active_pct / 100))
+  for (const auto& [pipe, name, cycles] : {std::tuple(counters.fma_use_pct, "fma_use_pct", kCyclesInHalfPipe),
+                                           std::tuple(counters.alu_use_pct, "alu_use_pct", kCyclesInHalfPipe),
+                                           std::tuple(counters.xu_use_pct, "xu_use_pct", kCyclesInPipe)}) {
+    if (pipe && counters.issue_active_pct && beyond(*pipe / 100, cycles * *counters.issue_active_pct / 100))
       return fmt::format("{} is {:.3g} % where a scheduler issues in {:.3g} % of its cycles", name, *pipe,
                          *counters.issue_active_pct);
   }
@@ -359,7 +360,10 @@ std::optional<Claim> idle_sms(const Situation& situation) {
                              ? situation.theoretical_pct * (1 - filled_rounds(situation.waves()))
                              : 0;
   const double hidden = situation.may_have_hidden_tail() ? of_tail : 0;
-  const bool without_clusters = situation.sms_without_clusters > 0;
+  // A grid that leaves more SMs without a block is what leaves them.
+  const bool without_clusters =
+      situation.sms_without_clusters > 0 &&
+      situation.launch.grid_blocks >= situation.facts.sm_count - situation.sms_without_clusters;
   if (std::max(points, hidden) < kIdlePoints && !without_blocks && !without_clusters) return std::nullopt;
   const bool names_tail = hidden > 0 || (situation.has_tail_of_equal_blocks() && of_tail >= kIdlePoints);
   std::string because;
@@ -408,6 +412,8 @@ std::optional<Claim> low_occupancy_suffices(const Situation& situation) {
   // Counters of an SM are over its active cycles: while SMs are idle nothing of them is saturated.
   const std::optional<double>& elapsed = situation.facts.readings.achieved_elapsed_pct;
   if (elapsed && *situation.achieved_pct - *elapsed >= kIdlePoints) return std::nullopt;
+  // As the bounds of findings are, over the time until the last SM ends.
+  const Evidence over_time = most_used(situation, situation.share_of_active_time());
   return Claim{
       .part = Part::beside,
       .confidence = Confidence::measured,
@@ -416,8 +422,9 @@ std::optional<Claim> low_occupancy_suffices(const Situation& situation) {
                          situation.counters().eligible_warps.value_or(0) >= kManyEligible
                      ? fmt::format("low occupancy does no harm: {} is {:.0f} %, and more warps would wait",
                                    saturated->column, saturated->value)
-                     : fmt::format("more warps can save {:.0f} % of the time at most: {} is {:.0f} %",
-                                   100 - saturated->value, saturated->column, saturated->value),
+                     : fmt::format("more warps can save {:.0f} % of the time at most: {} is {:.0f} %{}",
+                                   100 - over_time.value, over_time.column, over_time.value,
+                                   over_time.value < saturated->value ? " over elapsed cycles" : ""),
       .remedy = "Do less of what is saturated before you raise occupancy."};
 }
 

@@ -9,6 +9,7 @@
 
 #include <fmt/ranges.h>
 
+#include "occupancy/warps.hpp"
 #include "record/replay.hpp"
 
 namespace occbench {
@@ -265,6 +266,15 @@ FindingList list_of(Part part) {
   return part == Part::beside ? FindingList::remarks : FindingList::losses;
 }
 
+/// Warps that load for tensor cores are a group of four, of which only one is needed: nvjet kernels of an H200 have 9 of 12 warps, however
+/// busy they are.
+bool may_have_producers(const Situation& situation) {
+  const int threads = situation.launch.block_threads;
+  constexpr int kGroup = 4 * kThreadsPerWarp;
+  return situation.facts.library->has_producers && threads > kGroup && threads % kGroup == 0 &&
+         situation.facts.limits->compute_capability >= ComputeCapability{9, 0};
+}
+
 Finding finding_of(const Claim& claim, const Situation& situation) {
   std::string sentence = claim.points > 0 ? fmt::format("{}: {}.", points_text(claim.points), claim.because)
                                           : capitalized(claim.because) + ".";
@@ -284,6 +294,9 @@ Finding finding_of(const Claim& claim, const Situation& situation) {
     finding.advice.reset();
     if (library->waits_for_gpus && claim.time_ratio)
       finding.time = not_known("it waits for other GPUs and links, which no reading shows");
+    if (claim.cause == Cause::uneven_warps && may_have_producers(situation))
+      finding.time =
+          not_known("warps that end at once may do so by design (warp specialization), and take no time");
     if (library->is_spared && claim.time_ratio)
       finding.time = TimeSaved{1, most_text(1, situation) + ": what its caller can do spares it."};
   } else if (situation.facts.may_be_tritons && claim.advice) {

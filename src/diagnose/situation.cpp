@@ -329,7 +329,10 @@ std::string_view Situation::unread_pipe() const {
 std::string Situation::or_unread_contention() const {
   if (knows_work() && facts.prediction) return "";
   std::vector<std::string_view> unread;
-  if (!counters().dram_busy_pct && !counters().memory_stall_warps) unread.emplace_back("memory");
+  if (!counters().memory_stall_warps) {
+    unread = unread_caches(*this);
+    if (!counters().dram_busy_pct) unread = {"memory"};
+  }
   if (!counters().issue_active_pct) unread.emplace_back("issue slots");
   if (!unread_pipe().empty()) unread.push_back(unread_pipe());
   if (unread.empty()) return "";

@@ -13,9 +13,12 @@ struct LibraryPattern {
   const KernelLibrary* library;
 };
 
-constexpr KernelLibrary kCublas{"cuBLAS",
-                                "batch several products in a call, time other algorithms "
-                                "(cublasLtMatmulAlgoGetHeuristic), or change shapes, data type or workspace"};
+constexpr KernelLibrary kCublas{
+    .name = "cuBLAS",
+    .caller_can_change =
+        "batch several products in a call, time other algorithms "
+        "(cublasLtMatmulAlgoGetHeuristic), or change shapes, data type or workspace",
+    .has_producers = true};
 /// The switch lets engines of convolutions be timed, and no others.
 constexpr KernelLibrary kConvolution{
     "cuDNN",
@@ -28,7 +31,9 @@ constexpr KernelLibrary kLayout{
 /// One block a channel: larger batches give it no more of them.
 constexpr KernelLibrary kBatchNorm{
     "cuDNN", "change layout (channels_last) or data type, for which it has other kernels"};
-constexpr KernelLibrary kCudnn{"cuDNN", "give it larger batches, or change the data type"};
+constexpr KernelLibrary kCudnn{.name = "cuDNN",
+                               .caller_can_change = "give it larger batches, or change the data type",
+                               .has_producers = true};
 constexpr KernelLibrary kProducts{
     "cuBLAS or cuDNN",
     "batch more in a call, let other algorithms be timed, or change shapes, layout or data type"};
@@ -37,16 +42,23 @@ constexpr KernelLibrary kCusparse{"cuSPARSE", "choose another algorithm or forma
 constexpr KernelLibrary kNccl{
     .name = "NCCL", .caller_can_change = "send fewer and larger messages", .waits_for_gpus = true};
 constexpr KernelLibrary kCub{"CUB or Thrust", "handle more items in a call, or run other kernels beside it"};
-constexpr KernelLibrary kCutlass{"CUTLASS", "instantiate it with another tile, cluster or number of stages"};
+constexpr KernelLibrary kCutlass{
+    .name = "CUTLASS",
+    .caller_can_change = "instantiate it with another tile, cluster or number of stages",
+    .has_producers = true};
 constexpr KernelLibrary kPytorch{
     "PyTorch",
     "give it larger tensors, use fused or foreach forms of the call, or torch.compile, which fuses kernels"};
-constexpr KernelLibrary kFlash{"FlashAttention",
-                               "batch more sequences or heads in a call, or let it split keys (num_splits)"};
+constexpr KernelLibrary kFlash{
+    .name = "FlashAttention",
+    .caller_can_change = "batch more sequences or heads in a call, or let it split keys (num_splits)",
+    .has_producers = true};
 constexpr KernelLibrary kFmha{"PyTorch or xFormers",
                               "batch more sequences or heads in a call, or choose another backend "
                               "(torch.nn.attention.sdpa_kernel)"};
-constexpr KernelLibrary kDeepGemm{"DeepGEMM", "batch more rows in a call, or change shapes"};
+constexpr KernelLibrary kDeepGemm{.name = "DeepGEMM",
+                                  .caller_can_change = "batch more rows in a call, or change shapes",
+                                  .has_producers = true};
 constexpr KernelLibrary kVllm{"vLLM", "batch more tokens in a step, or replay the step as a CUDA graph"};
 constexpr KernelLibrary kSort{"PyTorch", "sort, select or scan more in a call"};
 /// Triton's do_bench (triton.testing) clears a tensor of the size of the L2 cache before each launch that it times.

@@ -10,6 +10,7 @@ struct KernelLibrary {
   std::string_view caller_can_change;  ///< after "Its caller can": a clause without a full stop
   bool is_spared = false;              ///< by what its caller can do: there is no such launch then
   bool waits_for_gpus = false;         ///< others, for most of its time
+  bool has_producers = false;          ///< of compute capability 9.0 and later: warps that load for others
 };
 
 /// By the first line of a table that matches. Names without parameters, as C has them, are also known by how XLA and PyTorch

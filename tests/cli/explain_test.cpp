@@ -639,6 +639,28 @@ TEST(ExplainNumbers, WarpsThatWaitForAFullL1HaveLoadsEnough) {
                                             HasSubstr("Have more loads in flight, or spread")));
 }
 
+TEST(ExplainNumbers, TheFullestUnitIsNamedWhereMemoryIsHalfBusy) {
+  const std::string launch =
+      "explain --gpu h200 --block-size 256 --registers 64 --grid 13200 --time-us 1000 --achieved 45 "
+      "--counter resident_blocks=4,";
+  EXPECT_THAT(printed(launch + "tensor_use_pct=99,dram_busy_pct=52"),
+              AllOf(HasSubstr("contend for the tensor pipe"), HasSubstr("Less work for this pipe helps"),
+                    Not(HasSubstr("Move fewer bytes"))));
+  EXPECT_THAT(printed(launch + "l1_use_pct=99,l2_use_pct=50"),
+              AllOf(HasSubstr("contend for L1 or shared memory"), Not(HasSubstr("from shared memory"))));
+  EXPECT_THAT(printed(launch + "tensor_use_pct=60,dram_busy_pct=52"), HasSubstr("Move fewer bytes"));
+}
+
+TEST(ExplainNumbers, APipeIsNotBusierThanWhatIsIssuedAllows) {
+  const std::string launch =
+      "explain --gpu h200 --block-size 256 --registers 64 --grid 13200 --achieved 45 --counter ";
+  EXPECT_THAT(printed(launch + "fma_use_pct=95,issue_active_pct=30"), HasSubstr("belong to another launch"));
+  EXPECT_THAT(printed(launch + "fma_use_pct=95,issue_active_pct=50"),
+              Not(HasSubstr("belong to another launch")));
+  EXPECT_THAT(printed(launch + "xu_use_pct=95,issue_active_pct=13"),
+              Not(HasSubstr("belong to another launch")));
+}
+
 TEST(ExplainNumbers, NothingSavesWhatATimeHasBesideCycles) {
   // A record of a launch is 0.75 us longer than its warps are active.
   EXPECT_THAT(
