@@ -585,9 +585,10 @@ TEST(ExplainNumbers, APipeThatIsIdleSaysNothingOfTheOthers) {
       "explain --gpu h200 --block-size 256 --grid 528 --registers 200 --achieved 12.5 --time-us 412 "
       "--counter "
       "issue_active_pct=12.7,dram_busy_pct=0";
-  EXPECT_THAT(printed(launch), HasSubstr("; not if a pipe is saturated, which was not read"));
+  EXPECT_THAT(printed(launch), HasSubstr("; not if L1 or L2 or a pipe is saturated, which was not read"));
   for (const char* idle : {",fma_use_pct=0.19", ",xu_use_pct=3", ",fma_use_pct=0.19,xu_use_pct=3"})
-    EXPECT_THAT(printed(launch + idle), HasSubstr("; not if another pipe is saturated, which was not read"));
+    EXPECT_THAT(printed(launch + idle),
+                HasSubstr("; not if L1 or L2 or another pipe is saturated, which was not read"));
 }
 
 TEST(ExplainNumbers, TensorCoresThatAreBusyNeedNoMoreWarps) {

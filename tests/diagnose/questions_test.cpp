@@ -87,8 +87,9 @@ TEST(ByNumbers, BlocksMoreCostTimeWhereThoseThatAreThereUseTheIssueSlots) {
   EXPECT_THAT(remedy_of(1024, 64, 86.7), HasSubstr("68 blocks more, 132 in all"));
   EXPECT_EQ(remedy_of(1024, 132, 86.7),
             "More blocks cost time, since issue_active_pct is 87 %: do less of that.");
-  EXPECT_THAT(remedy_of(128, 512, 20), HasSubstr("1,600 blocks more, 2,112 in all, cost no further time "
-                                                 "(issue_active_pct is 20 %) unless another pipe is busy"));
+  EXPECT_THAT(remedy_of(128, 512, 20),
+              HasSubstr("1,600 blocks more, 2,112 in all, cost no further time "
+                        "(issue_active_pct is 20 %) unless L1 or L2 or another pipe is busy"));
 }
 
 TEST(ByNumbers, BlocksMoreCostNoTimeWhereTheyDoNotWaitForEachOtherAtAnAddress) {
@@ -128,7 +129,7 @@ TEST(ByNumbers, BlocksMoreCostNoTimeOnConditionWhereSomeUseWasNotRead) {
   EXPECT_THAT(
       the(diagnose(facts), Cause::small_grid).remedy,
       HasSubstr("264 blocks more, 396 in all, cost no further time (issue_active_pct is 31 %) unless device "
-                "memory or shared memory or another pipe is busy, which was not read; or"));
+                "memory or L1 or L2 or shared memory or another pipe is busy, which was not read; or"));
 }
 
 TEST(ByNumbers, FewerBlocksThanSmsReadOneBlockAnSmAndNoMore) {
@@ -274,12 +275,13 @@ TEST(ByNumbers, FourAndALargeFractionOfAWaveLoseThreePointsAndTheRestIsSomething
   facts.readings.counters.issue_active_pct = 20;
   facts.readings.counters.dram_busy_pct = 10;
   EXPECT_THAT(the(diagnose(facts), Cause::uneven_warps).sentence,
-              HasSubstr("or contend for a pipe, which was not read"));
+              HasSubstr("or contend for L1 or L2 or a pipe, which were not read"));
   CounterValues& read = facts.readings.counters;
   read.fma_use_pct = 10;
   EXPECT_THAT(the(diagnose(facts), Cause::uneven_warps).sentence,
-              HasSubstr("or contend for another pipe, which was not read"));
+              HasSubstr("or contend for L1 or L2 or another pipe, which were not read"));
   read.alu_use_pct = read.fp64_use_pct = read.xu_use_pct = read.tensor_use_pct = 10;
+  read.l1_use_pct = read.l2_use_pct = 10;
   EXPECT_EQ(the(diagnose(facts), Cause::uneven_warps).confidence, Confidence::measured);
   // Or a block and a half are missing.
   facts.readings.counters.resident_blocks = 2.5;

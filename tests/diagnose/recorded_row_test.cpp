@@ -116,7 +116,7 @@ TEST(RecordedRow, OfAProgramOfDirectivesIsToldOfTheOptionsOfItsCompiler) {
       EXPECT_THAT(finding.remedy, AllOf(testing::Not(HasSubstr("Triton")), testing::Not(HasSubstr("__"))));
       if (finding.cause != Cause::register_limit || !finding.advice) continue;
       ++limited;
-      EXPECT_THAT(finding.remedy, HasSubstr("cap them with -gpu=maxregcount:"));
+      EXPECT_THAT(finding.remedy, HasSubstr("as -gpu=maxregcount:"));
     }
   }
   EXPECT_GT(limited, 0);

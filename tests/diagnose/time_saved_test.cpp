@@ -29,11 +29,13 @@ TEST(TimeSaved, OfAPartialWaveIsWhatWholeWavesOfTheSameWorkTakeLess) {
   LaunchFacts facts = with_tail();
   // 1.25 waves take as long as two.
   EXPECT_NEAR(saved_by(facts, Cause::tail).share, 1 - 1.25 / 2, 0.001);
-  EXPECT_EQ(saved_by(facts, Cause::tail).sentence,
-            "At most 0.3 of 0.8 ms per launch; not if another pipe is saturated, which was not read.");
+  EXPECT_EQ(
+      saved_by(facts, Cause::tail).sentence,
+      "At most 0.3 of 0.8 ms per launch; not if L1 or L2 or another pipe is saturated, which was not read.");
   facts.program.total_time_us = 80'000;
   EXPECT_EQ(saved_by(facts, Cause::tail).sentence,
-            "At most 0.3 of 0.8 ms per launch, 30.0 of 80.0 ms in the run; not if another pipe is saturated, "
+            "At most 0.3 of 0.8 ms per launch, 30.0 of 80.0 ms in the run; not if L1 or L2 or another pipe "
+            "is saturated, "
             "which was "
             "not read.");
   // Half of the time no SM is active.
@@ -117,10 +119,11 @@ TEST(TimeSaved, EndsWhereTheBusiestResourceWouldBeSaturated) {
   facts.readings.counters.dram_busy_pct = 75;
   EXPECT_NEAR(saved_by(facts, Cause::tail).share, 0.25, 0.001);
   facts.readings.counters.dram_busy_pct = 93;
-  EXPECT_EQ(saved_by(facts, Cause::tail).sentence,
-            "At most 0.056 of 0.8 ms per launch, since dram_busy_pct is 93 %; not if another pipe is "
-            "saturated, which "
-            "was not read.");
+  EXPECT_EQ(
+      saved_by(facts, Cause::tail).sentence,
+      "At most 0.056 of 0.8 ms per launch, since dram_busy_pct is 93 %; not if L1 or L2 or another pipe is "
+      "saturated, which "
+      "was not read.");
   facts.readings.counters.dram_busy_pct = 99.5;
   EXPECT_EQ(saved_by(facts, Cause::tail).share, 0);
   EXPECT_EQ(saved_by(facts, Cause::tail).sentence, "None expected: dram_busy_pct is 100 %.");
@@ -128,8 +131,9 @@ TEST(TimeSaved, EndsWhereTheBusiestResourceWouldBeSaturated) {
   facts.readings.counters.dram_busy_pct.reset();
   facts.readings.counters.issue_active_pct = 100;
   EXPECT_NEAR(saved_by(facts, Cause::tail).share, 1 - 62.5 / 87.7, 0.001);
-  EXPECT_THAT(saved_by(facts, Cause::tail).sentence,
-              HasSubstr("; not if device memory or another pipe is saturated, which was not read"));
+  EXPECT_THAT(
+      saved_by(facts, Cause::tail).sentence,
+      HasSubstr("; not if device memory or L1 or L2 or another pipe is saturated, which was not read"));
   // As much where a pipe that was not read keeps its warps waiting while they are eligible.
   facts.readings.counters.issue_active_pct = 40;
   facts.readings.counters.eligible_warps = 5;
