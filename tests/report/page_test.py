@@ -350,7 +350,7 @@ class OtherFiles(InBrowser):
                 page = self.open(report, width)
                 self.assertIn("theory falls at 33", page.inner_text("#register_cliff"))
                 self.assertEqual(page.locator("#register_cliff .view svg").count(), 2)
-                self.assertIn("occbench run --metrics", page.inner_text("#left-out"))
+                self.assertIn("occbench calc --curves", page.inner_text("#left-out"))
                 self.assertEqual(page.locator(".failed").count(), 0)
                 self.no_text_is_cut(page, width)
 
