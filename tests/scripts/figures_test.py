@@ -159,7 +159,7 @@ class Advice(unittest.TestCase):
         latency = next(line for line in text.splitlines() if "latency" in line)
         self.assertIn("| registers_per_thread 33 → 32 | 75 → 100 | 75.0 → 100.0 |", latency)
         self.assertIn(
-            "| At most 0.1 of 0.4 ms per launch; not if another pipe is saturated, which was not read | 24.0 % |",
+            "| At most 0.1 of 0.4 ms per launch; not if L1 or L2 or another pipe is saturated, which was not read | 24.0 % |",
             latency,
         )
         throughput = next(line for line in text.splitlines() if "throughput" in line)
