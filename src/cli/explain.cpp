@@ -448,6 +448,10 @@ void print_text(const CaseRecord& record, const Situation& situation, const std:
                  out);
 }
 
+bool is_use_of_unit(const NamedCounter& counter) {
+  return std::ranges::find(units(), counter.name, &Unit::name) != units().end();
+}
+
 /// @param text  "resident_blocks=7.3", or with the counter's own name, in the units of ncu
 /// @param parts  names of counters of a sum that were given, by column
 void set_counter(Readings& readings, std::map<const NamedCounter*, std::set<std::string_view>>& parts,
@@ -483,7 +487,7 @@ void set_counter(Readings& readings, std::map<const NamedCounter*, std::set<std:
                                            found->unit == "%" ? 100 / asked.scale : kMostMeasured);
   Real& reading = readings.counters.*found->counter.value;
   // Parts of a pipe's work are at most the pipe's.
-  const bool is_use = found->name.ends_with("_use_pct");
+  const bool is_use = is_use_of_unit(*found);
   const bool is_part = is_use || (name != found->name && asked.metric != found->counter.metric);
   const bool is_first = is_part && parts[found].empty();
   if ((reading && (!is_part || is_first)) || (is_part && !parts[found].insert(name).second))
@@ -499,7 +503,7 @@ void set_counters(Readings& readings, const std::vector<std::string>& texts) {
   std::map<const NamedCounter*, std::set<std::string_view>> parts;
   for (const std::string& text : texts) set_counter(readings, parts, text);
   for (const auto& [sum, given] : parts) {
-    if (sum->name.ends_with("_use_pct")) continue;
+    if (is_use_of_unit(*sum)) continue;
     for (const std::string_view part : split(sum->counter.metric, '+')) {
       if (!given.contains(part)) throw InputError("--counter: {} is a sum; give {} too", sum->name, part);
     }

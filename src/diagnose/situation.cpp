@@ -292,6 +292,7 @@ double share_of_dispatching(const Situation& situation) {
 LaunchFacts facts_of(const CaseRecord& record, const Limits* limits) {
   const bool has_clusters =
       record.launch && record.launch->cluster_blocks > 1 && record.provenance.sm_count.value_or(0) > 0;
+  const bool of_directives = is_of_directives(record.identity.kernel);
   return {.limits = limits,
           .sm_count = record.provenance.sm_count.value_or(0),
           .sms_per_gpc = has_clusters ? profile_of(record).known_sms_per_gpc() : std::vector<int>(),
@@ -307,9 +308,8 @@ LaunchFacts facts_of(const CaseRecord& record, const Limits* limits) {
           .program = record.program,
           .library = library_of(record.identity.kernel),
           .may_be_tritons = record.program.total_time_us && library_of(record.identity.kernel) == nullptr &&
-                            function_of(record.identity.kernel) == record.identity.kernel &&
-                            !is_of_directives(record.identity.kernel),
-          .is_of_directives = is_of_directives(record.identity.kernel)};
+                            function_of(record.identity.kernel) == record.identity.kernel && !of_directives,
+          .is_of_directives = of_directives};
 }
 
 std::string_view Situation::unread_pipe() const {

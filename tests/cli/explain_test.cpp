@@ -652,6 +652,21 @@ TEST(ExplainNumbers, TheFullestUnitIsNamedWhereMemoryIsHalfBusy) {
   EXPECT_THAT(printed(launch + "tensor_use_pct=60,dram_busy_pct=52"), HasSubstr("Move fewer bytes"));
 }
 
+TEST(ExplainNumbers, AGridThatLeavesMoreSmsThanClustersDoIsWhy) {
+  const std::string launch =
+      "explain --gpu h200 --block-size 384 --registers 168 --dynamic-smem 160K --cluster 4 --achieved 14.2 "
+      "--counter achieved_elapsed_pct=3.4 --grid ";
+  EXPECT_THAT(printed(launch + "32"), HasSubstr("100 of 132 SMs get no block"));
+  EXPECT_THAT(printed(launch + "124"), HasSubstr("8 of 132 SMs lie in GPCs of fewer SMs than a cluster has"));
+}
+
+TEST(ExplainNumbers, BoundsOfMoreWarpsAreOverElapsedCycles) {
+  EXPECT_THAT(printed("explain --gpu h200 --block-size 384 --grid 1320 --registers 168 --dynamic-smem 200K "
+                      "--achieved 18.4 --counter tensor_use_pct=95,sm_cycles_active_avg=96000,"
+                      "sm_cycles_active_max=100000"),
+              HasSubstr("More warps can save 9 % of the time at most: tensor_use_pct is 91 % over elapsed"));
+}
+
 TEST(ExplainNumbers, APipeIsNotBusierThanWhatIsIssuedAllows) {
   const std::string launch =
       "explain --gpu h200 --block-size 256 --registers 64 --grid 13200 --achieved 45 --counter ";

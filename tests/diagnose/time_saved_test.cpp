@@ -232,5 +232,24 @@ TEST(TimeSaved, OfRegistersIsWhatABuildOfFewerWasMeasuredToSave) {
   EXPECT_THAT(saved_by(facts, Cause::register_limit).sentence, testing::Not(HasSubstr("were measured")));
 }
 
+TEST(TimeSaved, OfWarpsThatEndAtOnceInALibrarysKernelForTensorCoresIsNotKnown) {
+  // As nvjet kernels of an H200: 9 of the 12 warps of its one block stay.
+  const auto time_of = [](const char* compute_capability, int threads, const char* kernel) {
+    LaunchFacts facts = by_numbers(compute_capability, 132, {.block_threads = threads, .grid_blocks = 1320},
+                                   {.registers_per_thread = 168}, 9.0 / 64 * 100);
+    facts.readings.counters.resident_blocks = 1;
+    facts.times.time_us = 800;
+    facts.library = library_of(kernel);
+    return saved_by(facts, Cause::uneven_warps);
+  };
+  constexpr const char* kNvjet = "nvjet_sm90_hsh_8x64_64x16_2x1_v_bz_TNN";
+  ASSERT_NE(library_of(kNvjet), nullptr);
+  EXPECT_THAT(time_of("9.0", 384, kNvjet).sentence, HasSubstr("by design (warp specialization)"));
+  EXPECT_FALSE(time_of("9.0", 384, kNvjet).is_known);
+  EXPECT_TRUE(time_of("9.0", 384, "product").is_known);
+  EXPECT_TRUE(time_of("8.0", 384, kNvjet).is_known);
+  EXPECT_TRUE(time_of("9.0", 352, kNvjet).is_known);
+}
+
 }  // namespace
 }  // namespace occbench

@@ -25,9 +25,16 @@ from occbench_tools.report.style import (
 
 MOST_LAUNCHES = 3
 # By their keys in the column unit_use.
-PIPES = {"fma": "FP32", "alu": "integers and logic", "fp64": "FP64", "xu": "special functions", "tensor": "tensors"}
-PIPES |= {"l1": "L1 and shared memory", "l2": "L2"}
-LEAST_PIPE_PCT = 50
+UNITS = {
+    "fma": "FP32",
+    "alu": "integers and logic",
+    "fp64": "FP64",
+    "xu": "special functions",
+    "tensor": "tensors",
+    "l1": "L1 and shared memory",
+    "l2": "L2",
+}
+LEAST_USE_PCT = 50
 
 
 def longest_launches(rows: Rows) -> pl.DataFrame:
@@ -131,22 +138,22 @@ def issue(rows: Rows) -> Drawing:
 
 def pipes(rows: Rows) -> Drawing:
     panels, told = [], []
-    used = rows.frame.with_columns(pl.col("variant").fill_null("?"), *(unit_use(pipe).alias(pipe) for pipe in PIPES))
-    used = used.drop_nulls("achieved_pct").with_columns(pl.max_horizontal(*PIPES).alias("most"))
-    for pipe, name in PIPES.items():
-        # The pipe that a launch leaves alone says nothing, nor does one that none fills.
-        frame = used.filter(pl.col(pipe) == pl.col("most"))
-        if frame.is_empty() or frame[pipe].max() < LEAST_PIPE_PCT:
+    used = rows.frame.with_columns(pl.col("variant").fill_null("?"), *(unit_use(unit).alias(unit) for unit in UNITS))
+    used = used.drop_nulls("achieved_pct").with_columns(pl.max_horizontal(*UNITS).alias("most"))
+    for unit, name in UNITS.items():
+        # The unit that a launch leaves alone says nothing, nor does one that none fills.
+        frame = used.filter(pl.col(unit) == pl.col("most"))
+        if frame.is_empty() or frame[unit].max() < LEAST_USE_PCT:
             continue
-        points = medians(most_frequent(frame, "variant"), ["variant", "achieved_pct"], [pipe])
-        title = f"use of {pipe} ({name}), %"
-        panels.append(counter_panel(rows, points, pipe, "variant", title, domainMax=105))
-        best = frame.row(frame[pipe].arg_max(), named=True)
-        alike = frame.filter(pl.col("variant") == best["variant"], pl.col(pipe) >= 0.95 * best[pipe])
+        points = medians(most_frequent(frame, "variant"), ["variant", "achieved_pct"], [unit])
+        title = f"use of {unit} ({name}), %"
+        panels.append(counter_panel(rows, points, unit, "variant", title, domainMax=105))
+        best = frame.row(frame[unit].arg_max(), named=True)
+        alike = frame.filter(pl.col("variant") == best["variant"], pl.col(unit) >= 0.95 * best[unit])
         enough = alike["achieved_pct"].min()
-        told.append(f"{name}: {best[pipe]:.0f} % at most, and 95 % of that from {enough:.0f} % achieved occupancy on")
+        told.append(f"{name}: {best[unit]:.0f} % at most, and 95 % of that from {enough:.0f} % achieved occupancy on")
     if not panels:
         raise Missing(
-            f"needs counted rows of which unit_use has a pipe of {LEAST_PIPE_PCT} % or more: the full suite and sweeps read it"
+            f"needs counted rows of which unit_use has a unit with {LEAST_USE_PCT} % or more: the full suite and sweeps read it"
         )
     return Drawing(f"{'; '.join(told)}.", panels)
