@@ -148,11 +148,8 @@ void tell_of_graph(ProgramListener& listener, const CUpti_CallbackData& data) {
   }
 }
 
-template <typename Params>
-void tell_of_kernel_node(ProgramListener& listener, const CUpti_CallbackData& data) {
-  if (data.callbackSite != CUPTI_API_EXIT || !succeeded(data)) return;
-  const auto& params = *static_cast<const Params*>(data.functionParams);
-  const auto& node = *params.nodeParams;
+template <typename Node>
+LaunchCall launched_by(const Node& node) {
   LaunchCall kernel;
   kernel.function = node.func;
   if constexpr (requires { node.kern; }) {
@@ -161,14 +158,26 @@ void tell_of_kernel_node(ProgramListener& listener, const CUpti_CallbackData& da
   kernel.grid = {node.gridDimX, node.gridDimY, node.gridDimZ};
   kernel.block = {node.blockDimX, node.blockDimY, node.blockDimZ};
   kernel.dynamic_shared_bytes = node.sharedMemBytes;
-  listener.graph_changed(params.hGraphExec, params.hNode, &kernel);
+  return kernel;
 }
 
+/// Of fills and copies it does not matter what they are.
 template <typename Params>
 void tell_of_node(ProgramListener& listener, const CUpti_CallbackData& data) {
-  if (data.callbackSite != CUPTI_API_EXIT) return;
+  if (data.callbackSite != CUPTI_API_EXIT || !succeeded(data)) return;
   const auto& params = *static_cast<const Params*>(data.functionParams);
-  listener.graph_changed(params.hGraphExec, params.hNode, nullptr);
+  if constexpr (requires { params.isEnabled; }) {
+    listener.graph_node_enabled(params.hGraphExec, params.hNode, params.isEnabled != 0);
+  } else if constexpr (requires { params.childGraph; }) {
+    listener.graph_in_graph_changed(params.hGraphExec, params.hNode, params.childGraph);
+  } else if constexpr (requires { params.nodeParams->type; }) {
+    if (params.nodeParams->type == CU_GRAPH_NODE_TYPE_KERNEL)
+      listener.graph_kernel_changed(params.hGraphExec, params.hNode, launched_by(params.nodeParams->kernel));
+    if (params.nodeParams->type == CU_GRAPH_NODE_TYPE_GRAPH)
+      listener.graph_in_graph_changed(params.hGraphExec, params.hNode, params.nodeParams->graph.graph);
+  } else {
+    listener.graph_kernel_changed(params.hGraphExec, params.hNode, launched_by(*params.nodeParams));
+  }
 }
 
 template <typename Params>
@@ -224,8 +233,8 @@ constexpr DriverCall kDriverCalls[] = {
     OCC_CALL(tell_of_end, cuGraphExecDestroy),
     OCC_CALL(tell_of_graph, cuGraphExecUpdate),
     OCC_CALL(tell_of_graph, cuGraphExecUpdate_v2),
-    OCC_CALL(tell_of_kernel_node, cuGraphExecKernelNodeSetParams),
-    OCC_CALL(tell_of_kernel_node, cuGraphExecKernelNodeSetParams_v2),
+    OCC_CALL(tell_of_node, cuGraphExecKernelNodeSetParams),
+    OCC_CALL(tell_of_node, cuGraphExecKernelNodeSetParams_v2),
     OCC_CALL(tell_of_node, cuGraphExecNodeSetParams),
     OCC_CALL(tell_of_node, cuGraphExecChildGraphNodeSetParams),
     OCC_CALL(tell_of_node, cuGraphNodeSetEnabled),

@@ -74,8 +74,13 @@ class ProgramListener {
   virtual void graph_gets_conditional() = 0;
   virtual void graph_instantiated(void* exec, void* graph) = 0;
   virtual void graph_destroyed(void* exec) = 0;
-  /// A node of an executable graph was changed. @param node of the graph that it was made of. @param kernel what it launches now, without a name; null if it is not known
-  virtual void graph_changed(void* exec, void* node, const LaunchCall* kernel) = 0;
+  // Changes of an executable graph's node, which is named as in the graph that it was made of.
+
+  /// @param kernel what it launches now, without context, cluster and name
+  virtual void graph_kernel_changed(void* exec, void* node, const LaunchCall& kernel) = 0;
+  /// @param graph what the node, a graph in the graph, is now; valid during the call
+  virtual void graph_in_graph_changed(void* exec, void* node, void* graph) = 0;
+  virtual void graph_node_enabled(void* exec, void* node, bool enabled) = 0;
 
   virtual void stream_created(void* context, void* stream) = 0;
   virtual void stream_destroyed(void* context, void* stream) = 0;

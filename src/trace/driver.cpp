@@ -312,7 +312,7 @@ class LoadedDriver : public Driver {
   }
 
   KernelFacts facts_of(const LaunchCall& call) override {
-    CUfunction const function = function_of(call);
+    CUfunction const function = function_of(call.function);
     const auto attribute = [&](CUfunction_attribute which, int unknown = 0) {
       int value = 0;
       return functions_.func_get_attribute(&value, which, function) == CUDA_SUCCESS ? value : unknown;
@@ -338,7 +338,7 @@ class LoadedDriver : public Driver {
     CUmodule module = nullptr;
     CUdeviceptr variable = 0;
     return functions_.func_get_module != nullptr &&
-           functions_.func_get_module(&module, function_of(call)) == CUDA_SUCCESS &&
+           functions_.func_get_module(&module, function_of(call.function)) == CUDA_SUCCESS &&
            functions_.module_get_global(&variable, nullptr, module, kOfDeviceRuntime) == CUDA_SUCCESS;
   }
 
@@ -357,6 +357,7 @@ class LoadedDriver : public Driver {
           functions_.graph_child_graph_node_get_graph(node, &child) == CUDA_SUCCESS) {
         for (GraphNode& inner : nodes_of(child)) {
           inner.is_branch = inner.is_branch || is_branch;
+          inner.inside = node;
           result.push_back(std::move(inner));
         }
         continue;
@@ -370,6 +371,17 @@ class LoadedDriver : public Driver {
       added.launch = launch_of(node);
     }
     return result;
+  }
+
+  const char* name_of(void* launched) override {
+    const char* name = nullptr;
+    CUfunction const function = function_of(launched);
+    if (function != launched && functions_.kernel_get_name != nullptr) {
+      static_cast<void>(functions_.kernel_get_name(&name, static_cast<CUkernel>(launched)));
+    } else if (functions_.func_get_name != nullptr) {
+      static_cast<void>(functions_.func_get_name(&name, function));
+    }
+    return name != nullptr ? name : "";
   }
 
   std::unique_ptr<SampledGpu> make_sampled_gpu(int device) override {
@@ -404,12 +416,12 @@ class LoadedDriver : public Driver {
 
  private:
   /// What is launched may be a kernel or a function.
-  CUfunction function_of(const LaunchCall& call) const {
+  CUfunction function_of(void* launched) const {
     CUfunction function = nullptr;
-    auto* const kernel = static_cast<CUkernel>(call.function);
+    auto* const kernel = static_cast<CUkernel>(launched);
     const bool is_kernel = functions_.kernel_get_function != nullptr &&
                            functions_.kernel_get_function(&function, kernel) == CUDA_SUCCESS;
-    return is_kernel ? function : static_cast<CUfunction>(call.function);
+    return is_kernel ? function : static_cast<CUfunction>(launched);
   }
 
   std::string uuid_of(int device, const std::string& name) const {
@@ -489,7 +501,7 @@ class LoadedDriver : public Driver {
   }
 
   /// Without a name where the driver does not say it.
-  LaunchCall launch_of(CUgraphNode node) const {
+  LaunchCall launch_of(CUgraphNode node) {
     LaunchCall launch;
     CUDA_KERNEL_NODE_PARAMS params{};
     if (functions_.graph_kernel_node_get_params(node, &params) != CUDA_SUCCESS) return launch;
@@ -505,13 +517,7 @@ class LoadedDriver : public Driver {
         value.clusterDim.x > 0) {
       launch.cluster = {value.clusterDim.x, value.clusterDim.y, value.clusterDim.z};
     }
-    const char* name = nullptr;
-    if (params.kern != nullptr && functions_.kernel_get_name != nullptr) {
-      static_cast<void>(functions_.kernel_get_name(&name, params.kern));
-    } else if (params.func != nullptr && functions_.func_get_name != nullptr) {
-      static_cast<void>(functions_.func_get_name(&name, params.func));
-    }
-    if (name != nullptr) launch.name = name;
+    launch.name = name_of(launch.function);
     return launch;
   }
 

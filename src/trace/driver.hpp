@@ -19,6 +19,9 @@ struct GraphNode {
   /// Of a kernel: its launch as if the program made it, without a stream. The name is valid as long as the kernel's code.
   LaunchCall launch{};
   bool is_branch = false;  ///< others of the graph may run beside it
+  void* inside =
+      nullptr;  ///< the node of the graph that is a graph with this one in it; null if the node is the graph's own
+  bool is_disabled = false;
 };
 
 /// What the library asks of the CUDA driver that the program has loaded. Everything but make_context() may be
@@ -38,6 +41,8 @@ class Driver {
   virtual bool may_launch_kernels(const LaunchCall& call) = 0;
   /// Each after those that it waits for.
   virtual std::vector<GraphNode> nodes_of(void* graph) = 0;
+  /// Of what a kernel's node launches, valid as long as its code; empty where the driver does not say it.
+  virtual const char* name_of(void* launched) = 0;
 
   /// Hands over CUPTI's records of kernels that have ended.
   virtual void flush_records() = 0;

@@ -116,10 +116,18 @@ TracedKernel& LaunchTable::at(std::uint32_t number) {
 
 TracedGraph* LaunchTable::add_graph(std::vector<TracedKernel*> kernels, std::vector<bool> branches) {
   const std::unique_lock lock(mutex_);
-  if (nodes_ + kernels.size() + 1 > kMostNodes) return nullptr;
-  nodes_ += kernels.size() + 1;
-  return &graphs_.emplace_back(static_cast<std::uint32_t>(graphs_.size()), std::move(kernels),
-                               std::move(branches));
+  TracedGraph& made = graphs_.emplace_back(static_cast<std::uint32_t>(graphs_.size()), std::move(kernels),
+                                           std::move(branches));
+  const auto known = graphs_by_kernels_.find(&made);
+  const bool is_known = known != graphs_by_kernels_.end();
+  const std::size_t more = made.kernels.size() + 1;
+  if (is_known || nodes_ + more > kMostNodes) {
+    graphs_.pop_back();
+    return is_known ? *known : nullptr;
+  }
+  nodes_ += more;
+  graphs_by_kernels_.insert(&made);
+  return &made;
 }
 
 TracedGraph& LaunchTable::graph_at(std::uint32_t number) {

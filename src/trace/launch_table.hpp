@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <unordered_map>
 #include <utility>
@@ -190,7 +191,7 @@ class LaunchTable : public LaunchSlots {
   /// @returns null if the table is full
   TracedKernel* add(const LaunchCall& call, KernelFacts facts, Uncounted uncounted);
   TracedKernel& at(std::uint32_t number);
-  /// @returns null if there is no room for more
+  /// Graphs of the same kernels are one. @returns null if there is no room for more
   TracedGraph* add_graph(std::vector<TracedKernel*> kernels, std::vector<bool> branches = {});
   TracedGraph& graph_at(std::uint32_t number);
   /// Its handles may be used for other kernels from now on.
@@ -270,7 +271,13 @@ class LaunchTable : public LaunchSlots {
   mutable std::array<std::atomic<TracedKernel*>, 1 << 12> recent_{};
   std::unordered_map<KernelFacts, TracedKernel*, Hash> by_facts_;
   mutable std::deque<TracedKernel> kernels_;
+  struct ByKernels {
+    bool operator()(const TracedGraph* one, const TracedGraph* other) const {
+      return std::tie(one->kernels, one->branches) < std::tie(other->kernels, other->branches);
+    }
+  };
   std::deque<TracedGraph> graphs_;
+  std::set<TracedGraph*, ByKernels> graphs_by_kernels_;
   std::size_t nodes_ = 0;  ///< of graphs
   std::set<int> devices_;
   std::deque<std::string> names_;

@@ -266,44 +266,55 @@ TracedKernel* Tracer::kernel_of(const LaunchCall& call, const Context& context) 
   return added;
 }
 
-/// Null where it has no kernels or some that cannot be known.
-TracedGraph* Tracer::graph_of(Graph& graph, const LaunchCall& call, const Context& context) {
+std::shared_ptr<Tracer::Graph> Tracer::find_graph(void* exec) const {
+  const std::shared_lock lock(graphs_mutex_);
+  const auto found = graphs_.find(exec);
+  return found == graphs_.end() ? nullptr : found->second;
+}
+
+/// Nothing where it has no kernels or some that cannot be known.
+Tracer::Launched Tracer::launched_by(Graph& graph, const LaunchCall& call, const Context& context) {
   const std::lock_guard lock(graph.mutex);
-  if (const auto known = graph.traced.find(call.region); known != graph.traced.end()) return known->second;
+  const auto [launched, is_new] = graph.launched.try_emplace(call.region);
+  if (!is_new) return launched->second;
   std::vector<TracedKernel*> kernels;
   std::vector<bool> branches;
+  bool has_kernels = false;
   for (const GraphNode& node : graph.nodes) {
-    if (node.kind == GraphNode::Kind::empty) continue;
+    if (node.kind == GraphNode::Kind::empty || node.is_disabled) continue;
     branches.push_back(node.is_branch);
-    if (node.kind == GraphNode::Kind::other) kernels.push_back(nullptr);
-    if (node.kind != GraphNode::Kind::kernel) continue;
-    LaunchCall kernel = node.launch;
-    kernel.context = call.context;
-    kernel.region = call.region;
-    kernels.push_back(*kernel.name == 0 ? nullptr : kernel_of(kernel, context));
-    if (kernels.back() == nullptr) return nullptr;
+    TracedKernel* known = nullptr;
+    if (node.kind == GraphNode::Kind::kernel) {
+      LaunchCall kernel = node.launch;
+      kernel.context = call.context;
+      kernel.region = call.region;
+      if (*kernel.name != 0) known = kernel_of(kernel, context);
+      if (known == nullptr) {
+        say_once(
+            "a CUDA graph has a kernel whose name the driver does not say, or too many kernels: its "
+            "launches without a record of CUPTI's are in no row");
+        return {};
+      }
+      has_kernels = true;
+    }
+    kernels.push_back(known);
   }
-  const bool has_kernels =
-      std::ranges::any_of(kernels, [](const TracedKernel* one) { return one != nullptr; });
-  TracedGraph* const traced =
-      has_kernels ? table_.add_graph(std::move(kernels), std::move(branches)) : nullptr;
-  return graph.traced[call.region] = traced;
+  if (!has_kernels) return {};
+  // One that is a launch of one kernel and nothing else can be counted as that.
+  if (kernels.size() == 1) return launched->second = {kernels.front(), nullptr};
+  launched->second.graph = table_.add_graph(std::move(kernels), std::move(branches));
+  if (launched->second.graph == nullptr)
+    say_once(
+        "this program has more CUDA graphs than are told apart: launches of further ones without a record of "
+        "CUPTI's are in no row");
+  return launched->second;
 }
 
 Tracer::Launched Tracer::launched_by(const LaunchCall& call, const Context& context) {
   if (context.gpu == nullptr) return {};
   if (!call.of_graph) return {kernel_of(call, context), nullptr};
-  std::shared_ptr<Graph> graph;
-  {
-    const std::shared_lock lock(graphs_mutex_);
-    const auto found = graphs_.find(call.function);
-    if (found == graphs_.end()) return {};
-    graph = found->second;
-  }
-  TracedGraph* const traced = graph_of(*graph, call, context);
-  if (traced == nullptr) return {};
-  // One that is a launch of one kernel and nothing else can be counted as that.
-  return graph->is_one_kernel ? Launched{traced->kernels.front(), nullptr} : Launched{nullptr, traced};
+  const std::shared_ptr<Graph> graph = find_graph(call.function);
+  return graph != nullptr ? launched_by(*graph, call, context) : Launched{};
 }
 
 void Tracer::note(const LaunchCall& call, const Context& context, const Launched& launched) {
@@ -511,9 +522,6 @@ void Tracer::graph_instantiated(void* exec, void* graph) {
   attempt([&] {
     auto made = std::make_shared<Graph>();
     made->nodes = driver_.nodes_of(graph);
-    const auto kernels = std::ranges::count(made->nodes, GraphNode::Kind::kernel, &GraphNode::kind);
-    made->is_one_kernel =
-        kernels == 1 && std::ranges::count(made->nodes, GraphNode::Kind::other, &GraphNode::kind) == 0;
     const std::unique_lock lock(graphs_mutex_);
     graphs_[exec] = std::move(made);
   });
@@ -524,18 +532,55 @@ void Tracer::graph_destroyed(void* exec) {
   graphs_.erase(exec);
 }
 
-/// The arguments of a kernel alone may have changed. A graph with another kernel is forgotten.
-void Tracer::graph_changed(void* exec, void* node, const LaunchCall* kernel) {
-  const std::unique_lock lock(graphs_mutex_);
-  const auto found = graphs_.find(exec);
-  if (found == graphs_.end()) return;
-  const std::vector<GraphNode>& nodes = found->second->nodes;
-  const auto known = std::ranges::find(nodes, node, &GraphNode::handle);
-  const bool is_same = kernel != nullptr && known != nodes.end() &&
-                       kernel->function == known->launch.function && kernel->grid == known->launch.grid &&
-                       kernel->block == known->launch.block &&
-                       kernel->dynamic_shared_bytes == known->launch.dynamic_shared_bytes;
-  if (!is_same) graphs_.erase(found);
+/// @param change of its nodes, returns whether it launches something else now
+template <typename Change>
+void Tracer::change_graph(void* exec, Change change) {
+  if (is_over()) return;
+  attempt([&] {
+    const std::shared_ptr<Graph> graph = find_graph(exec);
+    if (graph == nullptr) return;
+    const std::lock_guard lock(graph->mutex);
+    if (change(graph->nodes)) graph->launched.clear();
+  });
+}
+
+/// Often its arguments alone have changed.
+void Tracer::graph_kernel_changed(void* exec, void* node, const LaunchCall& kernel) {
+  change_graph(exec, [&](std::vector<GraphNode>& nodes) {
+    const auto found = std::ranges::find(nodes, node, &GraphNode::handle);
+    if (found == nodes.end()) return false;
+    LaunchCall now = found->launch;
+    now.grid = kernel.grid;
+    now.block = kernel.block;
+    now.dynamic_shared_bytes = kernel.dynamic_shared_bytes;
+    now.function = kernel.function;
+    if (now == found->launch) return false;
+    now.name = driver_.name_of(now.function);
+    found->launch = now;
+    return true;
+  });
+}
+
+/// It has as many nodes, in the same order. XLA does so for each step: calls of libraries are captured anew.
+void Tracer::graph_in_graph_changed(void* exec, void* node, void* graph) {
+  change_graph(exec, [&](std::vector<GraphNode>& nodes) {
+    std::vector<GraphNode> now = driver_.nodes_of(graph);
+    bool changed = false;
+    std::size_t i = 0;
+    for (GraphNode& one : nodes) {
+      if (one.inside != node || i == now.size()) continue;
+      changed = changed || one.launch != now[i].launch;
+      one.launch = now[i++].launch;
+    }
+    return changed;
+  });
+}
+
+void Tracer::graph_node_enabled(void* exec, void* node, bool enabled) {
+  change_graph(exec, [&](std::vector<GraphNode>& nodes) {
+    const auto found = std::ranges::find(nodes, node, &GraphNode::handle);
+    return found != nodes.end() && std::exchange(found->is_disabled, !enabled) == enabled;
+  });
 }
 
 void Tracer::stream_created(void* context, void* stream) {

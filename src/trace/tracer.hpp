@@ -126,7 +126,9 @@ class Tracer : public ProgramListener {
   void graph_gets_conditional() override;
   void graph_instantiated(void* exec, void* graph) override;
   void graph_destroyed(void* exec) override;
-  void graph_changed(void* exec, void* node, const LaunchCall* kernel) override;
+  void graph_kernel_changed(void* exec, void* node, const LaunchCall& kernel) override;
+  void graph_in_graph_changed(void* exec, void* node, void* graph) override;
+  void graph_node_enabled(void* exec, void* node, bool enabled) override;
   void stream_created(void* context, void* stream) override;
   void stream_destroyed(void* context, void* stream) override;
   void context_destroyed(void* context) override;
@@ -143,17 +145,16 @@ class Tracer : public ProgramListener {
     /// Correlation of the latest launch that is to have a record; 0 before one.
     std::atomic<std::uint32_t> latest{0};
   };
-  /// An executable graph, by the calls that its kernels would be.
-  struct Graph {
-    std::vector<GraphNode> nodes;  ///< in order
-    bool is_one_kernel = false;    ///< and nothing else that an SM does
-    std::mutex mutex;
-    std::map<std::uint32_t, TracedGraph*> traced;  ///< by region
-  };
   /// What a call launches: one of these, or nothing that is known.
   struct Launched {
     TracedKernel* kernel = nullptr;
     TracedGraph* graph = nullptr;
+  };
+  /// An executable graph, by the calls that its kernels would be.
+  struct Graph {
+    std::mutex mutex;
+    std::vector<GraphNode> nodes;                ///< in order
+    std::map<std::uint32_t, Launched> launched;  ///< by region; empty again where a node has changed
   };
   struct Begun;
   /// Why nothing is counted on a GPU any more.
@@ -175,7 +176,10 @@ class Tracer : public ProgramListener {
   void sampling_begins(const UsedGpu& gpu);
   Launched launched_by(const LaunchCall& call, const Context& context);
   TracedKernel* kernel_of(const LaunchCall& call, const Context& context);
-  TracedGraph* graph_of(Graph& graph, const LaunchCall& call, const Context& context);
+  Launched launched_by(Graph& graph, const LaunchCall& call, const Context& context);
+  std::shared_ptr<Graph> find_graph(void* exec) const;
+  template <typename Change>
+  void change_graph(void* exec, Change change);
   void name_region(const Launched& launched);
   void note(const LaunchCall& call, const Context& context, const Launched& launched);
   bool count_if_due(const LaunchCall& call, Context& context, const Launched& launched);

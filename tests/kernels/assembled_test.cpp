@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cxxabi.h>
 #include <map>
-#include <regex>
+#include <re2/re2.h>
 #include <string>
 #include <vector>
 
@@ -62,15 +62,17 @@ constexpr std::string_view kWithoutLimits = "sm_88";
 
 /// All builds of the kernels whose demangled names match, for all architectures whose limits are known.
 std::vector<Build> builds_of(const std::string& pattern) {
-  const std::regex regex(pattern);
+  const RE2 regex(pattern);
+  // What matched, then its groups.
+  std::vector<re2::StringPiece> match(static_cast<std::size_t>(regex.NumberOfCapturingGroups()) + 1);
   std::vector<Build> builds;
   for (const Assembled& line : assembled_here_and_elsewhere()) {
     if (line.architecture == kWithoutLimits) continue;
     const std::string name = demangled(line.function);
-    std::smatch match;
-    if (!std::regex_search(name, match, regex)) continue;
+    if (!regex.Match(name, 0, name.size(), RE2::UNANCHORED, match.data(), static_cast<int>(match.size())))
+      continue;
     Build build{.numbers = {}, .assembled = line};
-    for (std::size_t i = 1; i < match.size(); ++i) build.numbers.push_back(std::stoi(match[i]));
+    for (std::size_t i = 1; i < match.size(); ++i) build.numbers.push_back(std::stoi(std::string(match[i])));
     builds.push_back(build);
   }
   return builds;

@@ -66,9 +66,14 @@ struct Listener : ProgramListener {
   void graph_instantiated(void* exec, void* graph) override {
     heard.push_back(fmt::format("graph {} of {}", exec, graph));
   }
-  void graph_changed(void* exec, void* node, const LaunchCall* kernel) override {
-    heard.push_back(
-        fmt::format("graph {} at {} launches {}", exec, node, kernel != nullptr ? text(kernel->grid) : "?"));
+  void graph_kernel_changed(void* exec, void* node, const LaunchCall& kernel) override {
+    heard.push_back(fmt::format("graph {} at {} launches {}", exec, node, text(kernel.grid)));
+  }
+  void graph_in_graph_changed(void* exec, void* node, void* graph) override {
+    heard.push_back(fmt::format("graph {} at {} is {}", exec, node, graph));
+  }
+  void graph_node_enabled(void* exec, void* node, bool enabled) override {
+    heard.push_back(fmt::format("graph {} at {} {}", exec, node, enabled ? "on" : "off"));
   }
   void graph_destroyed(void* exec) override {
     heard.push_back(fmt::format("graph {} gone", exec));
@@ -271,6 +276,19 @@ TEST_F(ProgramEventsTest, TellWhatAnExecutableGraphIsMadeToLaunch) {
   DriverCall bad(&set, nullptr);
   bad.result = CUDA_ERROR_INVALID_VALUE;
   bad.happen(events_, CUPTI_DRIVER_TRACE_CBID_cuGraphExecKernelNodeSetParams_v2);
+  CUgraphNodeParams any{};
+  any.type = CU_GRAPH_NODE_TYPE_KERNEL;
+  any.kernel.gridDimX = 67;
+  cuGraphExecNodeSetParams_params set_any{set.hGraphExec, set.hNode, &any};
+  DriverCall(&set_any, nullptr).happen(events_, CUPTI_DRIVER_TRACE_CBID_cuGraphExecNodeSetParams);
+  any = {};
+  any.type = CU_GRAPH_NODE_TYPE_GRAPH;
+  any.graph.graph = reinterpret_cast<CUgraph>(0x52);
+  DriverCall(&set_any, nullptr).happen(events_, CUPTI_DRIVER_TRACE_CBID_cuGraphExecNodeSetParams);
+  any.type = CU_GRAPH_NODE_TYPE_MEMSET;
+  DriverCall(&set_any, nullptr).happen(events_, CUPTI_DRIVER_TRACE_CBID_cuGraphExecNodeSetParams);
+  cuGraphExecChildGraphNodeSetParams_params child{set.hGraphExec, set.hNode, reinterpret_cast<CUgraph>(0x53)};
+  DriverCall(&child, nullptr).happen(events_, CUPTI_DRIVER_TRACE_CBID_cuGraphExecChildGraphNodeSetParams);
   cuGraphNodeSetEnabled_params enabled{};
   enabled.hGraphExec = reinterpret_cast<CUgraphExec>(0x40);
   DriverCall(&enabled, nullptr).happen(events_, CUPTI_DRIVER_TRACE_CBID_cuGraphNodeSetEnabled);
@@ -278,8 +296,10 @@ TEST_F(ProgramEventsTest, TellWhatAnExecutableGraphIsMadeToLaunch) {
   update.hGraphExec = reinterpret_cast<CUgraphExec>(0x40);
   update.hGraph = reinterpret_cast<CUgraph>(0x51);
   DriverCall(&update, nullptr).happen(events_, CUPTI_DRIVER_TRACE_CBID_cuGraphExecUpdate_v2);
-  EXPECT_THAT(listener_.heard, ElementsAre("graph 0x40 at 0x60 launches 66,1,1",
-                                           "graph 0x40 at 0x0 launches ?", "graph 0x40 of 0x51"));
+  EXPECT_THAT(listener_.heard,
+              ElementsAre("graph 0x40 at 0x60 launches 66,1,1", "graph 0x40 at 0x60 launches 67,0,0",
+                          "graph 0x40 at 0x60 is 0x52", "graph 0x40 at 0x60 is 0x53", "graph 0x40 at 0x0 off",
+                          "graph 0x40 of 0x51"));
 }
 
 TEST_F(ProgramEventsTest, TellWhatARecordSaysOfAKernel) {

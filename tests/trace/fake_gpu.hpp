@@ -231,6 +231,9 @@ class FakeDriver : public Driver {
   std::vector<GraphNode> nodes_of(void* graph) override {
     return graphs[graph];
   }
+  const char* name_of(void* launched) override {
+    return launched == nullptr ? "" : "_Z5otherv";
+  }
   std::unique_ptr<SampledGpu> make_sampled_gpu(int) override {
     return std::make_unique<FakeSampledGpu>(gpu_);
   }

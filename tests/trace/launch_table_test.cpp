@@ -126,6 +126,19 @@ TEST(LaunchTable, JoinsRecordsOfAGraphWithItsKernels) {
   EXPECT_EQ(other.launched_by_graphs, 1);
 }
 
+/// A program may make or change a graph for each step.
+TEST(LaunchTable, HasRoomForGraphsOfTheSameKernelsWithoutEnd) {
+  Table table;
+  TracedKernel& one = table.launch(1);
+  TracedGraph* const graph = table.add_graph({&one, &one});
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(table.add_graph({&one, &one}), graph);
+  EXPECT_NE(table.add_graph({&one, nullptr, &one}), graph);
+  EXPECT_NE(table.add_graph({&one, &one}, {true, false}), graph);
+  const std::vector<TracedKernel*> many(LaunchTable::kMostNodes, &one);
+  EXPECT_EQ(table.add_graph(many), nullptr);
+  EXPECT_EQ(table.add_graph({&one, &one}), graph);
+}
+
 TEST(LaunchTable, LogsTheLaunchesOfAGpuInTheOrderOfTheirCalls) {
   Table table;
   TracedKernel& one = table.launch(5);

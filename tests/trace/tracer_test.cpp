@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <map>
 #include <random>
 #include <sys/wait.h>
 #include <thread>
@@ -20,6 +21,8 @@ using namespace std::chrono_literals;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
+using testing::Pair;
 using testing::SizeIs;
 
 TEST_F(TracerTest, CountsEachKernelOnceUntilMoreWouldCostLittle) {
@@ -86,19 +89,61 @@ TEST_F(TracerTest, CountsAGraphOfOneKernelAndNoOther) {
   EXPECT_EQ(rows()[0].counters_status, "ok");
 }
 
-TEST_F(TracerTest, CountsAGraphOfOneKernelUntilItIsMadeToLaunchAnother) {
+/// The second launch of a kernel is counted, and no later one.
+TEST_F(TracerTest, CountsAGraphOfOneKernelAsTheOneThatItIsMadeToLaunch) {
   driver.graphs[handle(0x50)] = {kernel_node()};
   tracer->graph_instantiated(handle(0x60), handle(0x50));
   program.launch_graph(handle(0x60));
   LaunchCall kernel = kernel_node().launch;
-  tracer->graph_changed(handle(0x60), handle(0x95), &kernel);
+  tracer->graph_kernel_changed(handle(0x60), handle(0x95), kernel);
   program.launch_graph(handle(0x60));
   EXPECT_EQ(gpu.count("push"), 1) << "its arguments alone have changed";
   kernel.grid[0] = 9;
-  tracer->graph_changed(handle(0x60), handle(0x95), &kernel);
-  program.launch_graph(handle(0x60));
-  EXPECT_EQ(gpu.count("push"), 1);
+  kernel.function = handle(0x91);
+  tracer->graph_kernel_changed(handle(0x60), handle(0x95), kernel);
+  for (int i = 0; i < 3; ++i) program.launch_graph(handle(0x60));
   finish();
+  std::map<std::int64_t, Row> by_grid;
+  for (const Row& row : rows()) by_grid[*row.grid_blocks] = row;
+  ASSERT_THAT(by_grid, SizeIs(2));
+  EXPECT_EQ(by_grid[1].launches, 2);
+  EXPECT_EQ(by_grid[9].launches, 3);
+  EXPECT_THAT(by_grid[9].kernel, HasSubstr("other"));
+}
+
+/// As XLA does for each step.
+TEST_F(TracerTest, FollowsAGraphWhoseGraphIsExchanged) {
+  GraphNode inner = kernel_node("_Z5innerv");
+  inner.handle = handle(0x96);
+  inner.inside = handle(0x97);
+  GraphNode exchanged = inner;
+  exchanged.handle = handle(0x98);
+  driver.graphs[handle(0x50)] = {kernel_node(), inner};
+  driver.graphs[handle(0x51)] = {exchanged};
+  exchanged.launch.grid[0] = 9;
+  driver.graphs[handle(0x52)] = {exchanged};
+  tracer->graph_instantiated(handle(0x60), handle(0x50));
+  for (int graph : {0x51, 0x51, 0x52, 0x51}) {
+    tracer->graph_in_graph_changed(handle(0x60), handle(0x97), handle(graph));
+    program.launch_graph(handle(0x60));
+  }
+  tracer->graph_node_enabled(handle(0x60), handle(0x96), false);
+  program.launch_graph(handle(0x60));
+  finish();
+  std::map<std::string, std::optional<std::int64_t>> launches;
+  for (const Row& row : rows()) launches[fmt::format("{} {}", row.kernel, *row.grid_blocks)] = row.launches;
+  EXPECT_THAT(launches,
+              testing::UnorderedElementsAre(Pair(HasSubstr("inner() 1"), 3), Pair(HasSubstr("inner() 9"), 1),
+                                            Pair(Not(HasSubstr("inner")), 5)));
+}
+
+TEST_F(TracerTest, SaysOfAGraphWhoseKernelHasNoNameThatItsRecordsAloneMakeRows) {
+  driver.graphs[handle(0x50)] = {kernel_node(), kernel_node("")};
+  tracer->graph_instantiated(handle(0x60), handle(0x50));
+  for (int i = 0; i < 3; ++i) program.launch_graph(handle(0x60));
+  finish();
+  EXPECT_THAT(said,
+              testing::Contains(HasSubstr("a CUDA graph has a kernel whose name the driver does not say")));
 }
 
 TEST_F(TracerTest, HasRowsOfGraphsThatRunWhileAnotherStreamCaptures) {
