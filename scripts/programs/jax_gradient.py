@@ -1,11 +1,15 @@
-"""JAX: gradients of a small network and reductions, jitted. `jax_gradient.py N` makes N steps."""
+"""JAX: gradients of a small network and reductions, jitted.
+
+`jax_gradient.py N` makes N steps, which XLA launches as CUDA graphs, its command buffers; `jax_gradient.py ungraphed N` launches
+their kernels one by one.
+"""
 
 import os
 import sys
 
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
-# Kernels are launched one by one: those of a graph are not counted.
-os.environ.setdefault("XLA_FLAGS", "--xla_gpu_enable_command_buffer=")
+if "ungraphed" in sys.argv:
+    os.environ.setdefault("XLA_FLAGS", "--xla_gpu_enable_command_buffer=")
 
 import jax
 import jax.numpy as jnp
@@ -32,7 +36,7 @@ def others(values):
 first, second = jax.random.split(jax.random.key(0))
 weights = [0.05 * jax.random.normal(first, (1024, 2048)), 0.05 * jax.random.normal(second, (2048, 1000))]
 inputs = jnp.sin(jnp.arange(256 * 1024, dtype=jnp.float32)).reshape(256, 1024)
-for _ in range(int(sys.argv[1])):
+for _ in range(int(sys.argv[-1])):
     value, weights = step(weights, inputs)
     results = others(inputs.reshape(-1))
 print("jax", *(f"{float(each):.5g}" for each in (value, weights[0].sum(), *results)))
