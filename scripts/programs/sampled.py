@@ -73,8 +73,9 @@ def differences(sampled: Path, counted: Path) -> dict[str, str]:
 def told_by(text: str) -> dict[str, str]:
     """What the last lines of a trace say."""
     forms = {
-        ("launches", "gpu_ms", "with_counter_pct"): r"configurations, (\d+) launches, ([\d.]+) ms, ([\d.]+) % of it",
-        ("untimed_launches",): r"\((\d+) launches have no time\)",
+        ("launches", "gpu_ms"): r"configurations, (\d+) launches, ([\d.]+) ms",
+        ("untimed_launches",): r"ms without (\d+) launches that have no time",
+        ("with_counter_pct",): r", ([\d.]+) % of it with a counter",
         ("windows", "thrown_away"): r"Sampled: (\d+) windows, (\d+) thrown away",
         ("attributed_pct",): r"; ([\d.]+) % of the GPU's active time",
     }

@@ -130,12 +130,12 @@ std::string milliseconds(double microseconds) {
 std::string program_total(std::span<const CaseRecord> cases) {
   Sums sums;
   for (const CaseRecord& record : cases) sums.add(record);
-  std::string text =
-      fmt::format("{} kernels and configurations, {} launches, {} ms, {} % of it with a counter",
-                  cases.size(), sums.launches, milliseconds(sums.us), sums.counted_share());
+  std::string text = fmt::format("{} kernels and configurations, {} launches, {} ms", cases.size(), sums.launches,
+                                 milliseconds(sums.us));
+  if (sums.without_time > 0) text += fmt::format(" without {} launches that have no time", sums.without_time);
+  text += fmt::format(", {} % of it with a counter", sums.counted_share());
   if (sums.counted_us > 0)
     text += fmt::format(", mean achieved {:.1f} %", 100 * sums.achieved_us / sums.counted_us);
-  if (sums.without_time > 0) text += fmt::format(" ({} launches have no time)", sums.without_time);
   std::string_view lead = "; not counted ";
   for (const auto& [why, count] : sums.uncounted)
     text += fmt::format("{}{}: {}", std::exchange(lead, "; "), count, why);
