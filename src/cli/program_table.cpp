@@ -130,8 +130,8 @@ std::string milliseconds(double microseconds) {
 std::string program_total(std::span<const CaseRecord> cases) {
   Sums sums;
   for (const CaseRecord& record : cases) sums.add(record);
-  std::string text = fmt::format("{} kernels and configurations, {} launches, {} ms", cases.size(), sums.launches,
-                                 milliseconds(sums.us));
+  std::string text = fmt::format("{} kernels and configurations, {} launches, {} ms", cases.size(),
+                                 sums.launches, milliseconds(sums.us));
   if (sums.without_time > 0) text += fmt::format(" without {} launches that have no time", sums.without_time);
   text += fmt::format(", {} % of it with a counter", sums.counted_share());
   if (sums.counted_us > 0)

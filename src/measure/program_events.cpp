@@ -88,9 +88,11 @@ LaunchCall launch_with_attributes(const CUpti_CallbackData& data) {
   call.dynamic_shared_bytes = config.sharedMemBytes;
   for (unsigned i = 0; i < config.numAttrs; ++i) {
     const CUlaunchAttribute& attribute = config.attrs[i];
-    if (attribute.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION)
-      call.may_overlap |= attribute.value.programmaticStreamSerializationAllowed != 0;
-    if (attribute.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT) call.may_overlap = true;
+    if (attribute.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
+        attribute.value.programmaticStreamSerializationAllowed != 0)
+      call.begins = std::max(call.begins, Begins::early);
+    // Launches of other streams may wait for its event alone.
+    if (attribute.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT) call.begins = Begins::beside;
     if (attribute.id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) continue;
     const auto& cluster = attribute.value.clusterDim;
     call.cluster = cluster_extent(cluster.x, cluster.y, cluster.z);

@@ -26,13 +26,20 @@ struct LaunchKey {
   bool operator==(const LaunchKey&) const = default;
 };
 
+/// When a launch may begin.
+enum class Begins : std::uint8_t {
+  after_end,  ///< when the one before it in its stream or graph has ended
+  early,      ///< perhaps before that: it depends on that one programmatically
+  beside,     ///< at any time: others run beside it, perhaps
+};
+
 /// A call of the driver that launches a kernel or a graph.
 struct LaunchCall : LaunchKey {
   void* stream = nullptr;  ///< CUstream
   std::uint32_t correlation = 0;
   bool of_graph = false;
-  const char* name = "";     ///< mangled; empty for graphs. Valid during the call
-  bool may_overlap = false;  ///< it may begin before the launch before it in its stream has ended
+  const char* name = "";  ///< mangled; empty for graphs. Valid during the call
+  Begins begins = Begins::after_end;
   /// A place for a value from the call's begin to its end, 0 at first.
   std::uint64_t* state = nullptr;
 };

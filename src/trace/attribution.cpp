@@ -17,10 +17,14 @@ constexpr std::size_t kLeastSamples = 3;
 /// In a pause between launches SMs are active for less of a sample.
 constexpr double kPause = 0.5;
 
+/// A launch that may begin early did not if so small a share of the SMs of the one before it were still active: blocks that wait
+/// for free SMs alone would have filled them.
+constexpr double kQuiet = 0.25;
+
 /// One begins where the other has ended, whatever streams are between.
 bool follow_one_another(const LoggedLaunch& one, const LoggedLaunch& other) {
   if (one.kernel == LoggedLaunch::kMemory || other.kernel == LoggedLaunch::kMemory) return true;
-  if (one.is_branch && other.is_branch) return false;
+  if (one.begins == Begins::beside && other.begins == Begins::beside) return false;
   const auto waits = [](std::uint32_t stream, std::uint32_t for_stream) {
     return for_stream == LoggedLaunch::kLegacyStream && (stream & LoggedLaunch::kNonBlocking) == 0;
   };
@@ -74,6 +78,17 @@ class Attributor {
     return is_idle(samples_[begin - 1]) && end < samples_.size() && is_idle(samples_[end]);
   }
 
+  /// One that may begin early, for the end of the one before it in the chain.
+  bool waited(const ChainLink* before, const ChainLink& link) const {
+    const std::size_t first = sample_after(link.begin);
+    if (is_idle(samples_[first - 1])) return true;
+    if (before == nullptr) return false;
+    double most_active = 0;
+    for (std::size_t i = sample_after(before->begin); i < first; ++i)
+      most_active = std::max(most_active, active_share(samples_[i]));
+    return std::min(active_share(samples_[first - 1]), active_share(samples_[first])) < kQuiet * most_active;
+  }
+
   /// Where samples are not idle before a chain, one that was called for before may still run in another stream.
   bool may_be_beside_earlier(std::size_t first) const {
     return !std::ranges::all_of(launches_.first(first), [&](const LoggedLaunch& earlier) {
@@ -93,8 +108,13 @@ class Attributor {
         is_beside_others = true;
         is_apart.back() = false;
       }
+      bool is_for_itself = launch.begins != Begins::beside || is_alone(chain[i]);
+      if (launch.begins == Begins::early && !waited(i > 0 ? &chain[i - 1] : nullptr, chain[i])) {
+        is_for_itself = false;
+        if (i > 0) is_apart.back() = false;
+      }
       is_apart.push_back(launch.kernel != LoggedLaunch::kMemory && chain[i].is_clean && !is_beside_others &&
-                         (!launch.is_branch || is_alone(chain[i])));
+                         is_for_itself);
     }
     return is_apart;
   }

@@ -9,6 +9,7 @@
 
 #include "entries/entries.hpp"
 #include "measure/pm_sampling.hpp"
+#include "measure/program_events.hpp"
 
 namespace occbench {
 
@@ -19,12 +20,15 @@ struct LoggedLaunch {
   /// CUDA's legacy default stream, whose launches run beside none but those of non-blocking streams.
   static constexpr std::uint32_t kLegacyStream = 0;
   static constexpr std::uint32_t kNonBlocking = 0x8000;  ///< a bit of the numbers of such streams
+  // In the numbers of streams that are noted with launches, not here.
+  static constexpr std::uint32_t kEarly = 0x4000;         ///< a bit of one that begins early
+  static constexpr std::uint32_t kBeside = kNonBlocking;  ///< of one that others may run beside
 
   std::uint32_t kernel = 0;     ///< its number, or kMemory
   std::uint64_t blocks = 0;     ///< of its grid
   std::uint32_t stream = 0;     ///< equal for launches that run one after another
   std::uint64_t called_ns = 0;  ///< when the program called, on the samples' clock; 0 = not known
-  bool is_branch = false;       ///< a node of a graph that others of the graph may run beside
+  Begins begins = Begins::after_end;
 
   bool operator==(const LoggedLaunch&) const = default;
 };
@@ -46,9 +50,9 @@ struct Attribution {
 
 /// Finds the kernels in the samples by counting blocks: chains of launches have the samples from the one with the first
 /// block of a launch to the one before the first block of the next. A launch has them for itself if it ends between two samples,
-/// and if, since a sample was idle, all launches follow one another in their streams. A branch of a graph has them if samples before
-/// and behind it are idle. One that has few samples for itself
-/// and no idle ones beside them is not attributed.
+/// and if, since a sample was idle, all launches follow one another in their streams. One that others may run beside, as a branch of a
+/// graph, has them if samples before and behind it are idle. One that may begin early waited if SMs fell idle before it; else neither it nor
+/// the one before it has any. One that has few samples for itself and no idle ones beside them is not attributed.
 ///
 /// Blocks that fit no launches are of somebody else (copies by kernels, another process) and are not attributed, and those that
 /// fit in several ways are neither.

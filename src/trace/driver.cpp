@@ -349,14 +349,16 @@ class LoadedDriver : public Driver {
     if (functions_.graph_get_nodes(static_cast<CUgraph>(graph), nodes.data(), &count) != CUDA_SUCCESS)
       return {};
     std::vector<GraphNode> result;
-    for (const auto& [node, is_branch] : in_order(static_cast<CUgraph>(graph), nodes)) {
+    for (const auto& [node, begins] : in_order(static_cast<CUgraph>(graph), nodes)) {
       CUgraphNodeType type = CU_GRAPH_NODE_TYPE_MEMSET;
       static_cast<void>(functions_.graph_node_get_type(node, &type));
       CUgraph child = nullptr;
       if (type == CU_GRAPH_NODE_TYPE_GRAPH &&
           functions_.graph_child_graph_node_get_graph(node, &child) == CUDA_SUCCESS) {
+        bool is_first = true;
         for (GraphNode& inner : nodes_of(child)) {
-          inner.is_branch = inner.is_branch || is_branch;
+          if (begins == Begins::beside || std::exchange(is_first, false))
+            inner.begins = std::max(inner.begins, begins);
           inner.inside = node;
           result.push_back(std::move(inner));
         }
@@ -364,7 +366,7 @@ class LoadedDriver : public Driver {
       }
       GraphNode& added = result.emplace_back();
       added.handle = node;
-      added.is_branch = is_branch;
+      added.begins = begins;
       if (type == CU_GRAPH_NODE_TYPE_EMPTY) added.kind = GraphNode::Kind::empty;
       if (type != CU_GRAPH_NODE_TYPE_KERNEL) continue;
       added.kind = GraphNode::Kind::kernel;
@@ -432,28 +434,28 @@ class LoadedDriver : public Driver {
 
   struct Ordered {
     CUgraphNode node = nullptr;
-    bool is_branch = false;
+    Begins begins = Begins::after_end;
   };
-  /// Each node after those that it waits for, and whether others may run beside it; as they are, and any beside any, where the driver
+  /// Each node after those that it waits for; as they are, and any beside any, where the driver
   /// does not say which these are.
   std::vector<Ordered> in_order(CUgraph graph, const std::vector<CUgraphNode>& nodes) const {
     std::vector<Ordered> unordered;
-    for (CUgraphNode node : nodes) unordered.push_back({node, nodes.size() > 1});
+    for (CUgraphNode node : nodes)
+      unordered.push_back({node, nodes.size() > 1 ? Begins::beside : Begins::after_end});
     const std::optional<Edges> edges = edges_of(graph);
     if (!edges) return unordered;
     std::vector<Ordered> order = in_order(nodes, edges->from, edges->to);
     if (order.size() != nodes.size()) return unordered;
-    std::set<CUgraphNode> branches;
-    // Both ways round, a node that alone is ready is one that all before or all behind it are tied to.
-    for (const Ordered& one : in_order(nodes, edges->to, edges->from)) {
-      if (one.is_branch) branches.insert(one.node);
-    }
+    std::map<CUgraphNode, Begins> others;
     // A node may begin before the end of one that it is tied to in another way than by its end.
     for (std::size_t i = 0; i < edges->data.size(); ++i) {
-      if (edges->data[i].type != 0 || edges->data[i].from_port != 0)
-        branches.insert({edges->from[i], edges->to[i]});
+      if (edges->data[i].type != 0 || edges->data[i].from_port != 0) others[edges->to[i]] = Begins::early;
     }
-    for (Ordered& one : order) one.is_branch = one.is_branch || branches.contains(one.node);
+    // Both ways round, a node that alone is ready is one that all before or all behind it are tied to.
+    for (const Ordered& one : in_order(nodes, edges->to, edges->from)) {
+      if (one.begins == Begins::beside) others[one.node] = Begins::beside;
+    }
+    for (Ordered& one : order) one.begins = std::max(one.begins, others[one.node]);
     return order;
   }
 
@@ -492,7 +494,7 @@ class LoadedDriver : public Driver {
       if (waits_for[node] == 0) order.push_back({node});
     }
     for (std::size_t i = 0; i < order.size(); ++i) {
-      order[i].is_branch = i + 1 < order.size();  // another is ready too
+      if (i + 1 < order.size()) order[i].begins = Begins::beside;  // another is ready too
       for (CUgraphNode follower : followers[order[i].node]) {
         if (--waits_for[follower] == 0) order.push_back({follower});
       }

@@ -18,7 +18,7 @@ struct GraphNode {
   void* handle = nullptr;
   /// Of a kernel: its launch as if the program made it, without a stream. The name is valid as long as the kernel's code.
   LaunchCall launch{};
-  bool is_branch = false;  ///< others of the graph may run beside it
+  Begins begins = Begins::after_end;
   void* inside =
       nullptr;  ///< the node of the graph that is a graph with this one in it; null if the node is the graph's own
   bool is_disabled = false;

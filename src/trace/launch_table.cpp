@@ -114,10 +114,10 @@ TracedKernel& LaunchTable::at(std::uint32_t number) {
   return kernels_[number];
 }
 
-TracedGraph* LaunchTable::add_graph(std::vector<TracedKernel*> kernels, std::vector<bool> branches) {
+TracedGraph* LaunchTable::add_graph(std::vector<TracedKernel*> kernels, std::vector<Begins> begins) {
   const std::unique_lock lock(mutex_);
-  TracedGraph& made = graphs_.emplace_back(static_cast<std::uint32_t>(graphs_.size()), std::move(kernels),
-                                           std::move(branches));
+  TracedGraph& made =
+      graphs_.emplace_back(static_cast<std::uint32_t>(graphs_.size()), std::move(kernels), std::move(begins));
   const auto known = graphs_by_kernels_.find(&made);
   const bool is_known = known != graphs_by_kernels_.end();
   const std::size_t more = made.kernels.size() + 1;
@@ -291,11 +291,14 @@ std::vector<LoggedLaunch> LaunchTable::log(std::uint32_t first, std::uint32_t la
     kernels_after += graphs_[launch.number].kernels.size();
   }
   for (const auto& [launch, mark, is_left_out] : all) {
-    const auto add_launch = [&, at = mark](const TracedKernel* kernel, bool is_branch = false) {
+    const auto add_launch = [&, at = mark](const TracedKernel* kernel, Begins begins = Begins::after_end) {
+      if (at.stream == LoggedLaunch::kBeside) begins = Begins::beside;
+      if ((at.stream & LoggedLaunch::kEarly) != 0) begins = std::max(begins, Begins::early);
+      const std::uint32_t stream = at.stream & ~LoggedLaunch::kEarly;
       if (kernel == nullptr) {
-        launches.push_back({LoggedLaunch::kMemory, 0, at.stream, at.called_ns, is_branch});
+        launches.push_back({LoggedLaunch::kMemory, 0, stream, at.called_ns, begins});
       } else if (kernel->device == device) {
-        launches.push_back({kernel->number, kernel->blocks, at.stream, at.called_ns, is_branch});
+        launches.push_back({kernel->number, kernel->blocks, stream, at.called_ns, begins});
       }
     };
     if (is_left_out) continue;
@@ -306,7 +309,7 @@ std::vector<LoggedLaunch> LaunchTable::log(std::uint32_t first, std::uint32_t la
     } else {
       const TracedGraph& graph = graphs_[launch.number];
       for (std::size_t i = 0; i < graph.kernels.size(); ++i)
-        add_launch(graph.kernels[i], i < graph.branches.size() && graph.branches[i]);
+        add_launch(graph.kernels[i], i < graph.begins.size() ? graph.begins[i] : Begins::after_end);
     }
   }
   return launches;

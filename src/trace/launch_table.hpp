@@ -154,12 +154,12 @@ struct alignas(64) TracedKernel {
 
 /// A graph whose kernels are known.
 struct alignas(64) TracedGraph {
-  TracedGraph(std::uint32_t number_, std::vector<TracedKernel*> kernels_, std::vector<bool> branches_)
-      : number(number_), kernels(std::move(kernels_)), branches(std::move(branches_)) {}
+  TracedGraph(std::uint32_t number_, std::vector<TracedKernel*> kernels_, std::vector<Begins> begins_)
+      : number(number_), kernels(std::move(kernels_)), begins(std::move(begins_)) {}
 
   const std::uint32_t number;
   const std::vector<TracedKernel*> kernels;  ///< in the order in which they run; null for a fill or a copy
-  const std::vector<bool> branches;  ///< which of these others of the graph may run beside; empty = none
+  const std::vector<Begins> begins;  ///< when each of these may begin; empty = when the one before has ended
   std::atomic<std::int64_t> launched{0};
   std::int64_t launched_counted = 0;  ///< as launches of its kernels; the table's
 };
@@ -192,7 +192,7 @@ class LaunchTable : public LaunchSlots {
   TracedKernel* add(const LaunchCall& call, KernelFacts facts, Uncounted uncounted);
   TracedKernel& at(std::uint32_t number);
   /// Graphs of the same kernels are one. @returns null if there is no room for more
-  TracedGraph* add_graph(std::vector<TracedKernel*> kernels, std::vector<bool> branches = {});
+  TracedGraph* add_graph(std::vector<TracedKernel*> kernels, std::vector<Begins> begins = {});
   TracedGraph& graph_at(std::uint32_t number);
   /// Its handles may be used for other kernels from now on.
   void context_is_gone(const void* context);
@@ -273,7 +273,7 @@ class LaunchTable : public LaunchSlots {
   mutable std::deque<TracedKernel> kernels_;
   struct ByKernels {
     bool operator()(const TracedGraph* one, const TracedGraph* other) const {
-      return std::tie(one->kernels, one->branches) < std::tie(other->kernels, other->branches);
+      return std::tie(one->kernels, one->begins) < std::tie(other->kernels, other->begins);
     }
   };
   std::deque<TracedGraph> graphs_;

@@ -278,11 +278,11 @@ Tracer::Launched Tracer::launched_by(Graph& graph, const LaunchCall& call, const
   const auto [launched, is_new] = graph.launched.try_emplace(call.region);
   if (!is_new) return launched->second;
   std::vector<TracedKernel*> kernels;
-  std::vector<bool> branches;
+  std::vector<Begins> begins;
   bool has_kernels = false;
   for (const GraphNode& node : graph.nodes) {
     if (node.kind == GraphNode::Kind::empty || node.is_disabled) continue;
-    branches.push_back(node.is_branch);
+    begins.push_back(node.begins);
     TracedKernel* known = nullptr;
     if (node.kind == GraphNode::Kind::kernel) {
       LaunchCall kernel = node.launch;
@@ -302,7 +302,7 @@ Tracer::Launched Tracer::launched_by(Graph& graph, const LaunchCall& call, const
   if (!has_kernels) return {};
   // One that is a launch of one kernel and nothing else can be counted as that.
   if (kernels.size() == 1) return launched->second = {kernels.front(), nullptr};
-  launched->second.graph = table_.add_graph(std::move(kernels), std::move(branches));
+  launched->second.graph = table_.add_graph(std::move(kernels), std::move(begins));
   if (launched->second.graph == nullptr)
     say_once(
         "this program has more CUDA graphs than are told apart: launches of further ones without a record of "

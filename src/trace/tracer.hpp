@@ -33,15 +33,12 @@ class StreamNumbers {
  public:
   explicit StreamNumbers(Driver& driver) : driver_(driver) {}
 
+  /// With kEarly for one that begins early, and one of their own for those that others may run beside.
   /// @param may_ask whether the driver can be asked about a stream that is new; if not, it is taken as non-blocking
   std::uint16_t of(const LaunchCall& call, bool may_ask) {
-    const auto handle = reinterpret_cast<std::uintptr_t>(call.stream);
-    if (call.may_overlap) return kOverlaps;
-    if (handle <= 1) return LoggedLaunch::kLegacyStream;
-    // Each thread has a default stream of its own by the same handle.
-    if (handle == 2) return hash(handle ^ std::hash<std::thread::id>()(std::this_thread::get_id()));
-    const bool blocks = is_blocking(call.stream, handle, may_ask);
-    return static_cast<std::uint16_t>(hash(handle) | (blocks ? 0 : LoggedLaunch::kNonBlocking));
+    if (call.begins == Begins::beside) return LoggedLaunch::kBeside;
+    return static_cast<std::uint16_t>(of_stream(call, may_ask) |
+                                      (call.begins == Begins::early ? LoggedLaunch::kEarly : 0));
   }
   /// Another may have its handle from now on.
   void forget(void* stream) {
@@ -49,10 +46,16 @@ class StreamNumbers {
   }
 
  private:
-  /// Of launches that may begin before those before them in their stream have ended.
-  static constexpr std::uint16_t kOverlaps = LoggedLaunch::kNonBlocking | 0x4000;
   static constexpr std::uint64_t kBlocking = 1;  ///< handles are multiples of 8
 
+  std::uint16_t of_stream(const LaunchCall& call, bool may_ask) {
+    const auto handle = reinterpret_cast<std::uintptr_t>(call.stream);
+    if (handle <= 1) return LoggedLaunch::kLegacyStream;
+    // Each thread has a default stream of its own by the same handle.
+    if (handle == 2) return hash(handle ^ std::hash<std::thread::id>()(std::this_thread::get_id()));
+    const bool blocks = is_blocking(call.stream, handle, may_ask);
+    return static_cast<std::uint16_t>(hash(handle) | (blocks ? 0 : LoggedLaunch::kNonBlocking));
+  }
   static std::uint16_t hash(std::uint64_t handle) {
     return static_cast<std::uint16_t>((handle * 0x9E3779B97F4A7C15u) >> 50 | 1);
   }

@@ -200,7 +200,7 @@ TEST_F(ProgramEventsTest, TellWhichLaunchesMayOverlapAndTheDefaultStreamOfAThrea
     cuLaunchKernelEx_params legacy{};
     legacy.config = &config;
     DriverCall(&legacy, "gemm").happen(events_, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx);
-    EXPECT_EQ(listener_.calls.back().may_overlap, allowed == 1);
+    EXPECT_EQ(listener_.calls.back().begins, allowed == 1 ? Begins::early : Begins::after_end);
     EXPECT_EQ(listener_.calls.back().stream, nullptr);
   }
   cuLaunchKernel_ptsz_params of_thread{};

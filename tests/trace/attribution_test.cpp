@@ -476,7 +476,7 @@ TEST(Attribution, LeavesOutTheBranchesOfAGraph) {
   MadeWindow window;
   for (std::uint32_t kernel = 0; kernel < 8; ++kernel) {
     window.call_and_run(kernel);
-    window.launches.back().is_branch = kernel == 3 || kernel == 4;
+    if (kernel == 3 || kernel == 4) window.launches.back().begins = Begins::beside;
   }
   window.gap(2);
   const std::vector<std::uint32_t> found = window.kernels();
@@ -484,11 +484,30 @@ TEST(Attribution, LeavesOutTheBranchesOfAGraph) {
   EXPECT_THAT(found, testing::Contains(2));
 }
 
+/// One that was ready when the one before still ran would have filled the SMs that this left.
+TEST(Attribution, HasALaunchThatMayBeginEarlyIfSmsWereLeftIdleBeforeIt) {
+  const auto kernels_after = [](double last_cycles, int idle_samples, Begins begins) {
+    MadeWindow window;
+    for (std::uint32_t kernel = 0; kernel < 8; ++kernel) {
+      window.call_and_run(kernel);
+      if (kernel == 4) window.launches.back().begins = begins;
+      if (kernel == 3) window.sample(0, last_cycles);
+      if (kernel == 3) window.gap(idle_samples);
+    }
+    window.gap(2);
+    return window.kernels();
+  };
+  EXPECT_THAT(kernels_after(20'000, 0, Begins::early), SizeIs(8));
+  EXPECT_THAT(kernels_after(60'000, 1, Begins::early), SizeIs(8));
+  EXPECT_THAT(kernels_after(60'000, 0, Begins::early), ElementsAre(0, 1, 2, 5, 6, 7));
+  EXPECT_THAT(kernels_after(60'000, 0, Begins::after_end), SizeIs(8));
+}
+
 TEST(Attribution, HasABranchOfAGraphBetweenIdleSamples) {
   MadeWindow window;
   for (std::uint32_t kernel = 0; kernel < 8; ++kernel) {
     window.call_and_run(kernel);
-    window.launches.back().is_branch = kernel == 3 || kernel == 5 || kernel == 6;
+    if (kernel == 3 || kernel == 5 || kernel == 6) window.launches.back().begins = Begins::beside;
     if (kernel == 2 || kernel == 3 || kernel == 4) window.gap(2);
   }
   window.gap(2);

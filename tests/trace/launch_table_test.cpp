@@ -133,10 +133,28 @@ TEST(LaunchTable, HasRoomForGraphsOfTheSameKernelsWithoutEnd) {
   TracedGraph* const graph = table.add_graph({&one, &one});
   for (int i = 0; i < 10; ++i) EXPECT_EQ(table.add_graph({&one, &one}), graph);
   EXPECT_NE(table.add_graph({&one, nullptr, &one}), graph);
-  EXPECT_NE(table.add_graph({&one, &one}, {true, false}), graph);
+  EXPECT_NE(table.add_graph({&one, &one}, {Begins::beside, Begins::after_end}), graph);
   const std::vector<TracedKernel*> many(LaunchTable::kMostNodes, &one);
   EXPECT_EQ(table.add_graph(many), nullptr);
   EXPECT_EQ(table.add_graph({&one, &one}), graph);
+}
+
+TEST(LaunchTable, LogsWhenLaunchesMayBegin) {
+  Table table;
+  TracedKernel& one = table.launch(5);
+  table.note(6, {LaunchKind::plain, one.number});
+  TracedGraph* const graph = table.add_graph({&one, &one}, {Begins::after_end, Begins::beside});
+  table.note(7, {LaunchKind::graph, graph->number});
+  table.mark(5, {3 | LoggedLaunch::kEarly, 0});
+  table.mark(6, {LoggedLaunch::kBeside, 0});
+  table.mark(7, {3, 0});
+  const std::vector<LoggedLaunch> log = table.log(5, 7, 0);
+  ASSERT_THAT(log, SizeIs(4));
+  EXPECT_EQ(log[0].begins, Begins::early);
+  EXPECT_EQ(log[0].stream, 3);
+  EXPECT_EQ(log[1].begins, Begins::beside);
+  EXPECT_EQ(log[2].begins, Begins::after_end);
+  EXPECT_EQ(log[3].begins, Begins::beside);
 }
 
 TEST(LaunchTable, LogsTheLaunchesOfAGpuInTheOrderOfTheirCalls) {

@@ -257,10 +257,10 @@ struct StreamNumbersTest : testing::Test {
   FakeDriver driver{gpu};
   StreamNumbers numbers{driver};
 
-  std::uint32_t of(std::uintptr_t stream, bool may_ask = true, bool may_overlap = false) {
+  std::uint32_t of(std::uintptr_t stream, bool may_ask = true, Begins begins = Begins::after_end) {
     LaunchCall call;
     call.stream = handle(stream);
-    call.may_overlap = may_overlap;
+    call.begins = begins;
     return numbers.of(call, may_ask);
   }
   static bool waits(std::uint32_t number) {
@@ -276,7 +276,9 @@ TEST_F(StreamNumbersTest, TellStreamsThatWaitForTheLegacyDefaultStream) {
   EXPECT_NE(of(0x100), LoggedLaunch::kLegacyStream);
   EXPECT_FALSE(waits(of(0x200)));
   EXPECT_NE(of(0x200), of(0x300));
-  EXPECT_FALSE(waits(of(0x100, true, true))) << "it may begin before others have ended";
+  EXPECT_EQ(of(0x100, true, Begins::early), of(0x100) | LoggedLaunch::kEarly);
+  EXPECT_EQ(of(0, true, Begins::early), LoggedLaunch::kLegacyStream | LoggedLaunch::kEarly);
+  EXPECT_EQ(of(0x100, true, Begins::beside), LoggedLaunch::kBeside);
 }
 
 TEST_F(StreamNumbersTest, AskTheDriverOnceAndAgainOfAnotherStreamWithTheHandle) {
