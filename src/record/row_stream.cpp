@@ -92,7 +92,6 @@ void convert(Named& record) {
     const auto found = record.find(name);
     return found == record.end() ? "" : found->second;
   };
-  if (is_schema_2(cell("schema"))) record["schema"] = std::to_string(kSchema);
   if (cell("gpu_uuid").empty() && !cell("device_index").empty())
     record["gpu_uuid"] = fmt::format("{}, device {}", cell("host"), cell("device_index"));
   const std::string bus = cell("memory_bus_bits").empty() ? "" : "memory_bus_bits=" + cell("memory_bus_bits");
@@ -233,6 +232,7 @@ std::vector<std::string> FromSchema2::cells(const std::vector<std::string>& cell
   Named record;
   for (std::size_t cell = 0; cell < cells.size(); ++cell) record[old_names_[cell]] = cells[cell];
   record["unit_use"] = pairs_of(record, {{"fma", kTwoPipes[0]}, {"xu", kTwoPipes[1]}});
+  if (is_schema_2(record["schema"])) record["schema"] = std::to_string(kSchema);
   if (is_of_schema_2_) convert(record);
   return mapped(names_, [&](const std::string& name) { return record[name]; });
 }
