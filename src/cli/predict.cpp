@@ -44,7 +44,6 @@ struct PredictOptions : LaunchOptions {
   std::optional<double> clock_mhz;
   ObservedLaunch observed;
   std::optional<double> time_us;
-  std::optional<double> achieved_pct;
   std::string batch;
   std::string format;
 };
@@ -59,7 +58,6 @@ std::optional<double> clock_of(const PredictOptions& options, const DeviceProfil
 /// What is printed: the launch and its prediction as columns, and what has no column.
 struct Answer {
   Row row;
-  std::optional<double> lockstep_cycles;  ///< that explain what was read
   Prediction prediction;
   WorkKind kind = WorkKind::even_waves;
   std::optional<Advice> advice;
@@ -161,10 +159,6 @@ Answer predict_launch(const PredictOptions& options) {
   Asked asked{launch, usage, limits, chosen, options.chance};
   auto [work, work_source, clock_note] = work_of(options, asked);
   answer.clock_note = std::move(clock_note);
-  if (options.achieved_pct) {
-    work = lockstep_as_read(asked, work.value(), *options.achieved_pct);
-    answer.lockstep_cycles = work->lockstep_cycles;
-  }
   const Tasks tasks = tasks_of(options, work, occupancy.warps_per_block);
   if (is_inferred_work(work_source)) asked.origin = WorkOrigin::inferred;
   answer.kind = kind_of(launch, usage, occupancy, profile.sm_count(), tasks, asked.origin);
@@ -225,8 +219,7 @@ void print_table(const Answer& answer, std::ostream& out) {
     line(name, value,
          fmt::format("% ({})", interval_text(interval, answer.kind, *prediction.profile_quality)));
   };
-  with_interval(answer.lockstep_cycles ? "fitted to what was read" : "predicted", prediction.predicted_pct,
-                prediction.interval);
+  with_interval("predicted", prediction.predicted_pct, prediction.interval);
   with_interval("predicted over elapsed cycles", prediction.predicted_elapsed_pct,
                 prediction.elapsed_interval);
   line("active cycles of an SM, least", prediction.cycles_active_min, "cycles");
@@ -237,11 +230,6 @@ void print_table(const Answer& answer, std::ostream& out) {
              answer.row.gpu.empty() ? "Compute capability " + answer.row.compute_capability : answer.row.gpu,
              *answer.row.sm_count, answer.row.device_profile, answer.row.note.empty() ? "." : ": ",
              answer.row.note);
-  if (answer.lockstep_cycles)
-    fmt::print(out,
-               "What was read is explained by warps that stay in lockstep for {} cycles. For other launches "
-               "of the same code: --work {}\n",
-               *answer.lockstep_cycles, answer.row.work);
   if (!answer.clock_note.empty()) fmt::print(out, "{}\n", answer.clock_note);
   if (answer.advice) fmt::print(out, "{}\n", answer.advice->sentence);
   for (const std::string& each : answer.remedies) fmt::print(out, "{}\n", each);
@@ -276,10 +264,9 @@ void print_json(const Answer& answer, std::ostream& out) {
 /// What the blocks do, and what is known of it.
 void declare_work(CLI::App& parser, PredictOptions& options) {
   CLI::Option_group* const source = parser.add_option_group("what the blocks do");
-  CLI::Option* const work =
-      source->add_option("--work", options.work,
-                         "work, as in the column of that name: equal:200000, equal:100us, "
-                         "uniform:20000:0.5:1.5:seed=1, ...; the forms are below");
+  source->add_option("--work", options.work,
+                     "work, as in the column of that name: equal:200000, equal:100us, "
+                     "uniform:20000:0.5:1.5:seed=1, ...; the forms are below");
   CLI::Option* const file = source->add_option("--durations", options.durations_file,
                                                "file of cycles, a line a block (= --grid), or one for all");
   add_number(*source, "--time-us", options.time_us,
@@ -293,11 +280,6 @@ void declare_work(CLI::App& parser, PredictOptions& options) {
   add_number(parser, "--clock-mhz", options.clock_mhz,
              "clock of the SMs for microseconds (default: the highest of the profile's GPU)", 1, 1e5);
   parser.footer(work_grammar());
-  add_number(parser, "--achieved", options.achieved_pct,
-             "what the counter read of this launch, %, where warps can issue in every cycle: says for how "
-             "long they stay in lockstep, :lockstep=N, for the work of other launches of the same code",
-             0, 100)
-      ->needs(work);
   parser.add_flag("--per-warp", options.per_warp, "the file has a line a warp, block by block")->needs(file);
 }
 

@@ -10,13 +10,9 @@
 
 #include "gpu/error.hpp"
 #include "harness/measure_case.hpp"
-#include "occupancy/input_error.hpp"
-#include "occupancy/warps.hpp"
-#include "predict/parallel.hpp"
 #include "record/provenance.hpp"
 #include "record/race.hpp"
 #include "record/stop_signals.hpp"
-#include "simulate/simulate.hpp"
 
 namespace occbench {
 namespace {
@@ -28,110 +24,6 @@ using std::chrono::system_clock;
 constexpr std::chrono::milliseconds kWarmUp{100};
 /// Rows and launches of a race wait for so long, so that the race does not wait for the disk each time.
 constexpr std::chrono::milliseconds kRowsWait{200};
-constexpr double kHopelessCycles = 2;
-
-void leave_out(PlannedCase& planned, const std::string& why) {
-  planned.known.times.status = TimeStatus::skipped;
-  add_note(planned.known.note, race_note(RaceOutcome::left_out, why));
-}
-
-/// What two cases have alike that differ in their register cap alone.
-std::string without_registers(const PlannedCase& planned) {
-  return pairs_text(split_build(planned.known.identity.parameters).second);
-}
-
-void leave_out_same_code(std::vector<PlannedCase>& cases) {
-  std::map<std::string, const PlannedCase*> first;
-  for (PlannedCase& planned : cases) {
-    if (!planned.can_launch() || planned.chosen.code == 0) continue;
-    const Launch& launch = planned.chosen.launch;
-    const std::string key = fmt::format(
-        "{} {} {} {} {} {}", planned.chosen.code, to_string(launch.block_shape), to_string(launch.grid_shape),
-        launch.cluster_blocks, launch.dynamic_shared_bytes, launch.carveout_pct.value_or(-1));
-    const auto [same, is_first] = first.try_emplace(key, &planned);
-    if (!is_first)
-      leave_out(planned, fmt::format("the same machine code, launch and arguments as {}",
-                                     same->second->known.identity.name));
-  }
-}
-
-void leave_out_spills(std::vector<PlannedCase>& cases) {
-  const auto spills = [](const PlannedCase& planned) {
-    return planned.known.compiled->spill_bytes.value_or(0);
-  };
-  const auto knows = [](const PlannedCase& planned) {
-    return planned.can_launch() && planned.known.compiled && planned.known.theory;
-  };
-  std::map<std::pair<std::string, std::int64_t>, const PlannedCase*> fewest;
-  const auto key = [](const PlannedCase& planned) {
-    return std::pair(without_registers(planned), planned.known.theory->blocks_per_sm.value_or(0));
-  };
-  for (const PlannedCase& planned : cases) {
-    if (!knows(planned)) continue;
-    const PlannedCase*& least = fewest[key(planned)];
-    if (least == nullptr || spills(planned) < spills(*least)) least = &planned;
-  }
-  for (PlannedCase& planned : cases) {
-    if (!knows(planned)) continue;
-    const PlannedCase& least = *fewest[key(planned)];
-    if (spills(planned) > spills(least))
-      leave_out(planned, fmt::format("it spills {} bytes, and {} {}, with as many blocks on an SM",
-                                     spills(planned), least.known.identity.name, spills(least)));
-  }
-}
-
-/// Warps on an SM that is as full as the launch makes it.
-std::int64_t resident_warps(const PlannedCase& planned, int sm_count) {
-  const std::int64_t share = (planned.known.launch->grid_blocks + sm_count - 1) / sm_count;
-  return std::min(planned.known.theory->blocks_per_sm.value_or(0), share) *
-         warps_of_block(planned.known.launch->block_threads);
-}
-
-void leave_out_idle_schedulers(std::vector<PlannedCase>& cases, const Device& device) {
-  const int schedulers = device.limits.sub_partitions;
-  const auto has_enough = [&](const PlannedCase& planned) {
-    return resident_warps(planned, device.sm_count) >= schedulers;
-  };
-  const auto knows = [](const PlannedCase& planned) { return planned.can_launch() && planned.known.theory; };
-  if (std::ranges::none_of(cases, [&](const PlannedCase& each) { return knows(each) && has_enough(each); }))
-    return;
-  for (PlannedCase& planned : cases) {
-    if (knows(planned) && !has_enough(planned))
-      leave_out(planned, fmt::format("at most {} resident warps on an SM, which has {} schedulers",
-                                     resident_warps(planned, device.sm_count), schedulers));
-  }
-}
-
-void leave_out_predicted(std::vector<PlannedCase>& cases, const Device& device,
-                         const ChosenProfile& profile) {
-  std::vector<PlannedCase*> racing;
-  for (PlannedCase& planned : cases) {
-    if (planned.can_launch()) racing.push_back(&planned);
-  }
-  if (racing.empty() || std::ranges::any_of(racing, [](const PlannedCase* each) {
-        return !each->known.identity.work || !each->known.compiled || !each->known.launch;
-      }))
-    return;
-  std::vector<double> cycles(racing.size(), 0);
-  for_each_parallel(racing.size(), [&](std::size_t i) {
-    const CaseRecord& known = racing[i]->known;
-    try {
-      const Tasks tasks{*known.identity.work, known.launch->grid_blocks,
-                        warps_of_block(known.launch->block_threads)};
-      cycles[i] = simulate(*known.launch, known.compiled->usage, device.limits, profile.profile.model, tasks,
-                           kDefaultSeed)
-                      .cycles_active_max;
-    } catch (const InputError&) {
-    }
-  });
-  double least = 0;
-  for (const double each : cycles) least = each > 0 && (least == 0 || each < least) ? each : least;
-  for (std::size_t i = 0; i < racing.size(); ++i) {
-    if (cycles[i] > kHopelessCycles * least)
-      leave_out(*racing[i],
-                fmt::format("predicted to take {:.1f} times the cycles of another", cycles[i] / least));
-  }
-}
 
 /// The unit lives as long as `times`.
 Amount useful_of(const Times& times) {
@@ -322,11 +214,21 @@ std::vector<std::vector<int>> places_of(const std::vector<const PlannedCase*>& c
 
 }  // namespace
 
-void leave_out_hopeless(std::vector<PlannedCase>& cases, const Device& device, const ChosenProfile& profile) {
-  leave_out_same_code(cases);
-  leave_out_spills(cases);
-  leave_out_idle_schedulers(cases, device);
-  leave_out_predicted(cases, device, profile);
+void leave_out_same_code(std::vector<PlannedCase>& cases) {
+  std::map<std::string, const PlannedCase*> first;
+  for (PlannedCase& planned : cases) {
+    if (!planned.can_launch() || planned.chosen.code == 0) continue;
+    const Launch& launch = planned.chosen.launch;
+    const std::string key = fmt::format(
+        "{} {} {} {} {} {}", planned.chosen.code, to_string(launch.block_shape), to_string(launch.grid_shape),
+        launch.cluster_blocks, launch.dynamic_shared_bytes, launch.carveout_pct.value_or(-1));
+    const auto [same, is_first] = first.try_emplace(key, &planned);
+    if (is_first) continue;
+    planned.known.times.status = TimeStatus::skipped;
+    add_note(planned.known.note,
+             race_note(RaceOutcome::left_out, fmt::format("the same machine code, launch and arguments as {}",
+                                                          same->second->known.identity.name)));
+  }
 }
 
 RaceFile::RaceFile(const std::filesystem::path& rows_file, std::span<const PlannedCase> cases)

@@ -16,12 +16,8 @@
 // `occbench sweep --fastest`: the fastest configuration of a sweep, without measuring all.
 namespace occbench {
 
-/// Marks as skipped, with the reason, configurations that cannot be the fastest, before any is launched:
-/// - the same machine code, launch and arguments as another;
-/// - more spilled bytes than another that differs in its register cap alone and has as many blocks on an SM;
-/// - fewer warps on an SM than the SM has schedulers, where another has enough: schedulers without a warp issue nothing;
-/// - more than twice the predicted cycles of another, where all have work: that is as right as the work strings are.
-void leave_out_hopeless(std::vector<PlannedCase>& cases, const Device& device, const ChosenProfile& profile);
+/// Marks as skipped, before any is launched, configurations with the same machine code, launch and arguments as another.
+void leave_out_same_code(std::vector<PlannedCase>& cases);
 
 /// Launches of cases that have no row yet: FILE.csv.race, a file of rows with its samples. A case has a row there for each time
 /// that it was launched or checked.

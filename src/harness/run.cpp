@@ -363,7 +363,7 @@ ExitStatus run_experiments(std::span<const Experiment* const> experiments, const
   if (!options.list) print_remark(profile, options, device);
   std::vector<PlannedCase> cases =
       plan_cases(experiments, options, benchmark::GetBenchmarkFilter(), device, instruments);
-  if (options.fastest) leave_out_hopeless(cases, device, profile);
+  if (options.fastest) leave_out_same_code(cases);
   if (options.profile) return launch_each_once(cases, device, instruments);
   // Also for a list, which is asked for before there is a file that a wrong name could leave without rows.
   check_metrics(options.metrics, instruments);

@@ -2,16 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 #include <utility>
-
-#include <fmt/core.h>
 
 #include "occupancy/input_error.hpp"
 #include "occupancy/occupancy.hpp"
 #include "occupancy/runtime_answers.hpp"
 #include "occupancy/text.hpp"
-#include "occupancy/warps.hpp"
 #include "simulate/simulate.hpp"
 
 namespace occbench {
@@ -49,12 +45,6 @@ Cut cut(const Launch& launch, std::int64_t wave) {
 /// A launch whose blocks do nothing takes at most this much longer than one that was read: what giving blocks out takes is a typical
 /// value, not each GPU's.
 constexpr double kMostAboveRead = 1.5;
-
-/// Launches that differ less between never and always in lockstep tell nothing: streams of such warps are
-/// predicted to some two points.
-constexpr double kLeastSpanPoints = 5;
-/// Of two readings of a launch.
-constexpr double kPointsOfNoise = 0.5;
 
 }  // namespace
 
@@ -107,45 +97,6 @@ void require_lockstep(const Work& work, const DeviceProfile& profile) {
       "work '{}': warps stay in lockstep only where they can issue in almost every cycle: by the profile {} "
       "issue must be at least {} and no less than pipe; leave lockstep out where it is less",
       to_string(work), profile.name, least_issue * work.cycles);
-}
-
-Work lockstep_as_read(const Asked& asked, const Work& work, double achieved_pct) {
-  const Launch& launch = asked.launch;
-  require_lockstep(work, asked.chosen.profile);
-  require_simulable(asked.limits, Tasks(work, launch.grid_blocks, warps_of_block(launch.block_threads)));
-  const auto lockstep = [&](double cycles) {
-    Work other = work;
-    other.lockstep_cycles = cycles;
-    return other;
-  };
-  const auto predicted = [&](double cycles) {
-    const Tasks tasks(lockstep(cycles), launch.grid_blocks, warps_of_block(launch.block_threads));
-    return simulate_often(launch, asked.usage, asked.limits, asked.chosen.profile, tasks, asked.chance);
-  };
-  double least = 0;
-  const Simulations never = predicted(least);
-  double most = never.cycles_active_max;
-  const Simulations always = predicted(most);
-  const std::string range =
-      fmt::format("of warps never in lockstep {:.2f} % are predicted, of warps always in lockstep {:.2f} %",
-                  never.achieved.middle, always.achieved.middle);
-  if (always.achieved.middle - never.achieved.middle < kLeastSpanPoints) {
-    throw InputError(
-        "this launch tells nothing of how long its warps stay in lockstep: {}; take a reading of one wave "
-        "with all warps that an SM holds",
-        range);
-  }
-  if (!(achieved_pct >= never.achieved.middle - kPointsOfNoise &&
-        achieved_pct <= always.achieved.middle + kPointsOfNoise)) {
-    throw InputError("no time in lockstep explains a reading of {} %: {}; check the launch and its work",
-                     achieved_pct, range);
-  }
-  const double near = most / 1000;
-  while (most - least > near) {
-    const double middle = (least + most) / 2;
-    (predicted(middle).achieved.middle < achieved_pct ? least : most) = middle;
-  }
-  return lockstep(std::round((least + most) / 2));
 }
 
 }  // namespace occbench

@@ -40,7 +40,7 @@ constexpr std::array<KindText, kWorkKinds> kKinds{{
     {WorkKind::issue_or_pipe_bound, "issue_or_pipe_bound", "issue-bound or pipe-bound",
      "contention for issue slots is simulated roughly"},
     {WorkKind::always_issuing, "always_issuing", "always issuing without a reading",
-     "for how long warps stay in lockstep is not known: give a reading with --achieved"},
+     "for how long warps stay in lockstep is not known: give :lockstep=N in the work"},
     {WorkKind::always_issuing_known, "always_issuing_known", "always issuing with a reading",
      "streams of warps that always issue are simulated roughly"},
     {WorkKind::memory_bound, "memory_bound", "memory-bound",

@@ -20,8 +20,7 @@ struct KernelCost {
 //   round    a round number between the generations; all blocks take equally long, so occupancy hardly depends on it
 //   code     counted in the machine code for sm_90
 //   H200     latency_hiding with one block per SM on an H200
-//   reading  explains what 16 warps per sub-partition of 400,000 instructions read on an H200 (70.70 and 80.73 %); occbench
-//            predict --achieved finds it
+//   reading  explains what 16 warps per sub-partition of 400,000 instructions read on an H200 (70.70 and 80.73 %)
 constexpr KernelCost kCosts[] = {
     {"fma_chains", "fma_cycles", 4},                  // guide
     {"fma_chains", "exponential_cycles", 17},         // nominal

@@ -236,27 +236,6 @@ TEST_F(Sweeps, TheFastestBeganWithTheGpcOfItsRace) {
   EXPECT_EQ(fastest_gpc(), std::nullopt);
 }
 
-TEST_F(Sweeps, LeaveOutBeforeALaunchWhatCannotBeTheFastest) {
-  EXPECT_EQ(sweep({"--occ_fastest", "--occ_axis=block-size=32,256", "--occ_axis=grid=132,1320"}),
-            ExitStatus::done);
-  std::map<std::string, Row> rows = rows_by_parameters();
-  EXPECT_THAT(rows["block_size=32;grid=132"].note,
-              HasSubstr("left out: at most 1 resident warps on an SM, which has 4 schedulers"));
-  EXPECT_EQ(rows["block_size=32;grid=132"].time_status, "skipped");
-  EXPECT_EQ(rows["block_size=256;grid=132"].time_status, "ok");
-}
-
-/// 2 blocks of 1024 threads fit on an SM with 24 and 32 registers, one with 64: spills are compared among equals.
-TEST_F(Sweeps, LeaveOutMoreSpillsWithAsManyBlocksOnAnSm) {
-  EXPECT_EQ(sweep({"--occ_fastest", "--occ_axis=block-size=1024", "--occ_axis=registers=24,32,64"}),
-            ExitStatus::done);
-  std::map<std::string, Row> rows = rows_by_parameters();
-  EXPECT_THAT(rows["block_size=1024;register_cap=24"].note,
-              HasSubstr("left out: it spills 16 bytes, and fake/made/block_size=1024/register_cap=32 8"));
-  EXPECT_EQ(rows["block_size=1024;register_cap=32"].time_status, "ok");
-  EXPECT_EQ(rows["block_size=1024;register_cap=64"].time_status, "ok");
-}
-
 TEST_F(Sweeps, AreListedWithTheoryWithoutADevice) {
   ::testing::internal::CaptureStdout();
   sweep({"--occ_axis=registers==32,64", "--occ_list"});

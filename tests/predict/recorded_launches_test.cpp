@@ -5,7 +5,7 @@
 #include <map>
 #include <tuple>
 
-#include "predict/inferred_work.hpp"
+#include "predict/prediction.hpp"
 #include "simulate/contention.hpp"
 
 namespace occbench {
@@ -132,8 +132,14 @@ TEST(FreshLaunches, WarpsThatAlwaysIssueArePredictedFromOneReading) {
            recorded.launch.dynamic_shared_bytes == 0;
   });
   ASSERT_NE(read, all.end());
-  work = lockstep_as_read({read->launch, read->usage, limits_of({9, 0}), chosen(find_profile("h200"))}, work,
-                          read->achieved_pct);
+  double least = 0;
+  double most = 1e6;
+  while (most - least > 200) {
+    work.lockstep_cycles = std::round((least + most) / 2);
+    const Simulations simulations = simulate_often(read->launch, read->usage, limits_of({9, 0}),
+                                                   find_profile("h200"), read->doing(work).tasks, {});
+    (simulations.achieved.middle < read->achieved_pct ? least : most) = *work.lockstep_cycles;
+  }
   all.erase(read);
   for (Recorded& recorded : all) recorded = recorded.doing(work);
   const Errors errors = errors_of<1>(all, [](const Recorded&) { return true; });
