@@ -561,7 +561,7 @@ void Tracer::graph_kernel_changed(void* exec, void* node, const LaunchCall& kern
   });
 }
 
-/// It has as many nodes, in the same order. XLA does so for each step: calls of libraries are captured anew.
+/// It has as many nodes, in the same order. XLA does so for each step: calls of libraries are captured again.
 void Tracer::graph_in_graph_changed(void* exec, void* node, void* graph) {
   change_graph(exec, [&](std::vector<GraphNode>& nodes) {
     std::vector<GraphNode> now = driver_.nodes_of(graph);
