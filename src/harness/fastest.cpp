@@ -8,6 +8,7 @@
 
 #include <fmt/core.h>
 
+#include "files/stop_signals.hpp"
 #include "gpu/error.hpp"
 #include "harness/measure_case.hpp"
 #include "occupancy/input_error.hpp"
@@ -15,7 +16,6 @@
 #include "predict/parallel.hpp"
 #include "record/provenance.hpp"
 #include "record/race.hpp"
-#include "record/stop_signals.hpp"
 #include "simulate/simulate.hpp"
 
 namespace occbench {

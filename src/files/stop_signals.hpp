@@ -1,6 +1,9 @@
 #pragma once
 
 #include <csignal>
+#include <stdexcept>
+
+#include "files/descriptor.hpp"
 
 namespace occbench {
 
@@ -14,8 +17,28 @@ class StopOnSignals {
   StopOnSignals& operator=(const StopOnSignals&) = delete;
 
  private:
+  Descriptor nothing_;
   struct sigaction before_interrupt_ {};
   struct sigaction before_terminate_ {};
+};
+
+/// While it lives, what waits for something to read of this descriptor finds the end where one of these signals comes: reads go on after a
+/// signal, and whoever would write may never do so. One at a time.
+class ReadUntilStopped {
+ public:
+  /// @throws Interrupted if the signal came before
+  explicit ReadUntilStopped(int descriptor);
+  ~ReadUntilStopped();
+  ReadUntilStopped(const ReadUntilStopped&) = delete;
+  ReadUntilStopped& operator=(const ReadUntilStopped&) = delete;
+
+  /// @throws Interrupted if the signal has come, and what was read is not what the file has
+  void check() const;
+};
+
+/// Nothing more is read, for a signal asked to stop.
+struct Interrupted : std::runtime_error {
+  Interrupted() : std::runtime_error("interrupted") {}
 };
 
 /// The last of them that came since the last StopOnSignals began; 0 if none did.
