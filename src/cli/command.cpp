@@ -14,7 +14,6 @@
 #include <fmt/ranges.h>
 
 #include "files/input.hpp"
-#include "files/stop_signals.hpp"
 #include "orchestrate/plan.hpp"
 #include "record/provenance.hpp"
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <iosfwd>
 #include <memory>
+#include <stdexcept>
 #include <streambuf>
 #include <string>
 #include <string_view>
@@ -37,6 +38,11 @@ inline fs::path user_folder(const char* variable, const char* below_home) {
   const fs::path home = environment_variable("HOME");
   return home.is_absolute() ? home / below_home / "occbench" : fs::path();
 }
+
+/// Nothing more is read, for a signal asked to stop.
+struct Interrupted : std::runtime_error {
+  Interrupted() : std::runtime_error("interrupted") {}
+};
 
 /// The text of a file, decompressed if gzip compressed it.
 /// @throws InputError from any read if the file cannot be read, is damaged, or holds more than it may

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "files/input.hpp"
+
 namespace occbench {
 namespace {
 

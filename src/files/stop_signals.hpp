@@ -1,7 +1,6 @@
 #pragma once
 
 #include <csignal>
-#include <stdexcept>
 
 #include "files/descriptor.hpp"
 
@@ -34,11 +33,6 @@ class ReadUntilStopped {
 
   /// @throws Interrupted if the signal has come, and what was read is not what the file has
   void check() const;
-};
-
-/// Nothing more is read, for a signal asked to stop.
-struct Interrupted : std::runtime_error {
-  Interrupted() : std::runtime_error("interrupted") {}
 };
 
 /// The last of them that came since the last StopOnSignals began; 0 if none did.

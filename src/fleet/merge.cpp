@@ -14,9 +14,9 @@
 
 #include <fmt/ranges.h>
 
+#include "files/input.hpp"
 #include "files/lock.hpp"
 #include "files/output.hpp"
-#include "files/stop_signals.hpp"
 #include "fleet/fleet_rows.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/text.hpp"
