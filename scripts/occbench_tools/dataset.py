@@ -3,6 +3,7 @@
 import gzip
 import io
 import os
+import signal
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +14,8 @@ import polars as pl
 
 from occbench_tools import WrongInput
 from occbench_tools.program import Occbench
+
+signal.siginterrupt(signal.SIGINT, True)  # Polars' handler would have a read of a pipe go on
 
 Row = dict[str, Any]  # cells by column
 

@@ -200,6 +200,9 @@ ExitStatus guarded(std::span<const char* const> arguments, Console& console) {
   } catch (const CannotList& failure) {
     fmt::print(console.err, "{}\n", failure.what());
     return failure.status();
+  } catch (const Interrupted& error) {
+    fmt::print(console.err, "{}\n", error.what());
+    return ExitStatus::no_verdict;
   } catch (const std::filesystem::filesystem_error& error) {
     // Of a file that the user named: a name that is too long, links in a circle, a folder that cannot be read.
     fmt::print(console.err, "occbench: cannot use {}: {}\n", error.path1().string(), error.code().message());

@@ -7,10 +7,10 @@
 
 #include "cli/command.hpp"
 #include "cli/device_list.hpp"
+#include "files/stop_signals.hpp"
 #include "occupancy/text.hpp"
 #include "record/csv.hpp"
 #include "record/simulated.hpp"
-#include "record/stop_signals.hpp"
 
 namespace occbench {
 namespace {

@@ -36,6 +36,9 @@ void check_files(const ReportOptions& options, Console& console) {
     require_not_another_kind(options.output, kPageBegins);
   }
   for (const std::string& file : options.files) {
+    if (fs::exists(file) && !fs::is_regular_file(file) && !fs::is_directory(file))
+      throw InputError("{} is no regular file, and a report reads its rows twice: write them to a file first",
+                       file);
     bool torn = false;
     const std::vector<Row> rows = read_rows(file, &torn);
     if (torn) tell_torn(file, console.err);

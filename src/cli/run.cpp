@@ -11,6 +11,7 @@
 #include "cli/device_list.hpp"
 #include "cli/gpu_option.hpp"
 #include "files/lock.hpp"
+#include "files/stop_signals.hpp"
 #include "occupancy/occupancy.hpp"
 #include "orchestrate/installation.hpp"
 #include "orchestrate/plan.hpp"
@@ -18,7 +19,6 @@
 #include "record/case_filter.hpp"
 #include "record/replay.hpp"
 #include "record/simulated.hpp"
-#include "record/stop_signals.hpp"
 
 namespace occbench {
 

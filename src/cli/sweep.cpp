@@ -13,11 +13,11 @@
 
 #include "cli/command.hpp"
 #include "cli/device_list.hpp"
+#include "files/stop_signals.hpp"
 #include "occupancy/text.hpp"
 #include "orchestrate/run.hpp"
 #include "predict/device_profile.hpp"
 #include "record/race.hpp"
-#include "record/stop_signals.hpp"
 
 namespace occbench {
 namespace {

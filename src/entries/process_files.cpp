@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "entries/entries.hpp"
+#include "files/input.hpp"
 #include "files/output.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/text.hpp"
@@ -34,6 +35,7 @@ bool is_process(std::string_view text) {
 
 /// Others may have files of such names, which are not ours to read or remove.
 bool has_entries(const fs::path& file) {
+  if (!is_file_beside(file, "the entries of a traced process")) return false;
   std::string first(kEntriesMagic.size(), ' ');
   std::ifstream(file, std::ios::binary).read(first.data(), static_cast<std::streamsize>(first.size()));
   return first == kEntriesMagic;

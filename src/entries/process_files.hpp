@@ -32,6 +32,7 @@ inline constexpr const char* kTraceMetricsVariable = "OCCBENCH_TRACE_METRICS";
 std::filesystem::path make_process_file(const std::filesystem::path& out, int process);
 
 /// The files that processes have beside `out`, in order: of those named so, the ones that begin as such files do.
+/// @throws InputError if one is no regular file
 std::vector<std::filesystem::path> process_files(const std::filesystem::path& out);
 
 /// Removes files of processes.

@@ -2,9 +2,15 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <istream>
+#include <optional>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
+#include "files/stop_signals.hpp"
 #include "occupancy/input_error.hpp"
 
 namespace occbench {
@@ -35,24 +41,49 @@ void set_max_file_bytes(std::int64_t bytes) {
   most_bytes = bytes;
 }
 
+/// A FIFO is opened without waiting for its writer, who is then waited for until a signal asks to stop.
 InputBuffer::InputBuffer(const std::filesystem::path& file, std::int64_t most)
-    : name_(file.string()), file_(::gzopen(file.c_str(), "rbe"), ::gzclose_r), most_(most) {
+    : name_(file.string()), file_(nullptr, ::gzclose_r), most_(most) {
+  descriptor_ = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor_ >= 0) file_.reset(::gzdopen(descriptor_, "rb"));
   if (!file_) throw InputError("cannot read {}: {}", name_, std::strerror(errno));
   ::gzbuffer(file_.get(), 1u << 17);
+  struct stat found {};
+  waits_ = ::fstat(descriptor_, &found) != 0 || !S_ISREG(found.st_mode);
+  if (!waits_) return;
+  const ReadUntilStopped reading(descriptor_);
+  pollfd writer{.fd = descriptor_, .events = POLLIN, .revents = 0};
+  while (::poll(&writer, 1, -1) < 0 && errno == EINTR) reading.check();
+  static_cast<void>(::fcntl(descriptor_, F_SETFL, 0));
 }
 
 InputBuffer::int_type InputBuffer::underflow() {
+  std::optional<ReadUntilStopped> reading;
+  if (waits_) reading.emplace(descriptor_);
   const int read = ::gzread(file_.get(), piece_.data(), static_cast<unsigned>(piece_.size()));
+  if (reading) reading->check();
   // A file that ends too early is an error of the stream, not of the last read.
   int error = Z_OK;
   const char* const why = ::gzerror(file_.get(), &error);
   if (read < 0 || error != Z_OK) {
-    throw InputError("cannot read {}: {}", name_, error == Z_ERRNO ? std::strerror(errno) : why);
+    const char* const named = std::strstr(why, ">: ");  // behind the descriptor
+    throw InputError("cannot read {}: {}", name_,
+                     error == Z_ERRNO   ? std::strerror(errno)
+                     : named == nullptr ? why
+                                        : named + 3);
   }
   if (read == 0) return traits_type::eof();
   require_allowed(bytes_ += read, most_, name_);
   setg(piece_.data(), piece_.data(), piece_.data() + read);
   return traits_type::to_int_type(piece_[0]);
+}
+
+bool is_file_beside(const fs::path& file, std::string_view what) {
+  std::error_code missing;
+  const fs::file_status status = fs::status(file, missing);
+  if (!fs::exists(status) || fs::is_regular_file(status)) return fs::exists(status);
+  throw InputError("{} is no regular file, and its name says that it has {}: move it away", file.string(),
+                   what);
 }
 
 std::string read_text(const std::filesystem::path& file) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <iosfwd>
 #include <memory>
+#include <stdexcept>
 #include <streambuf>
 #include <string>
 #include <string_view>
@@ -38,12 +39,18 @@ inline fs::path user_folder(const char* variable, const char* below_home) {
   return home.is_absolute() ? home / below_home / "occbench" : fs::path();
 }
 
+/// Nothing more is read, for a signal asked to stop.
+struct Interrupted : std::runtime_error {
+  Interrupted() : std::runtime_error("interrupted") {}
+};
+
 /// The text of a file, decompressed if gzip compressed it.
 /// @throws InputError from any read if the file cannot be read, is damaged, or holds more than it may
 class InputBuffer : public std::streambuf {
  public:
   /// @param most  bytes that may be read
-  /// @throws InputError if the file cannot be opened
+  /// @throws InputError if the file cannot be opened; Interrupted, as any read, if a StopOnSignals hears of one while a FIFO or a
+  /// pipe has nothing to read
   explicit InputBuffer(const std::filesystem::path& file, std::int64_t most = max_file_bytes());
 
  protected:
@@ -51,11 +58,17 @@ class InputBuffer : public std::streambuf {
 
  private:
   std::string name_;
+  int descriptor_ = -1;
+  bool waits_ = false;  ///< it is no regular file
   std::unique_ptr<gzFile_s, int (*)(gzFile_s*)> file_;
   std::array<char, 1 << 16> piece_{};
   std::int64_t most_;
   std::int64_t bytes_ = 0;
 };
+
+/// Whether a file is there that the user did not name. A pipe that nobody writes to would never be open.
+/// @param what  it has, by its name @throws InputError if it is no regular file
+bool is_file_beside(const std::filesystem::path& file, std::string_view what);
 
 /// The whole text of a file, as InputBuffer reads it. @throws InputError as it does
 std::string read_text(const std::filesystem::path& file);

@@ -34,6 +34,7 @@ constexpr std::size_t kMostWaiting = 1 << 20;
 std::string_view kind_of(mode_t mode) {
   if (S_ISDIR(mode)) return "a folder";
   if (S_ISFIFO(mode)) return "a FIFO";
+  if (S_ISLNK(mode)) return "a symbolic link";
   return S_ISSOCK(mode) ? "a socket" : "a device";
 }
 
@@ -216,6 +217,21 @@ void AppendFile::append(std::string_view text) {
     fail(file_, why);
   }
   if (written_ == WrittenTo::disk && ::fsync(descriptor) != 0) fail(file_, errno);
+}
+
+void require_log(const fs::path& file) {
+  struct stat found {};
+  if (::lstat(file.c_str(), &found) == 0 && !S_ISREG(found.st_mode))
+    throw InputError("{} is {}, where a log is written: rename it, or write to another file", file.string(),
+                     kind_of(found.st_mode));
+}
+
+Descriptor open_log(const fs::path& file) {
+  require_log(file);
+  Descriptor descriptor(
+      ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644));
+  if (!descriptor.is_open()) cannot_write(file, std::strerror(errno));
+  return descriptor;
 }
 
 TemporaryFolder::TemporaryFolder() {

@@ -87,6 +87,12 @@ class AppendFile {
   Descriptor descriptor_;
 };
 
+/// @throws InputError if what has the name of a log is no regular file: it was not named by the user, and may lead to somebody's
+void require_log(const std::filesystem::path& file);
+
+/// Opens a log to append to; makes it where there is none. @throws InputError as require_log(), or if it cannot be written
+Descriptor open_log(const std::filesystem::path& file);
+
 /// A folder for files of no use to anybody else, which goes with what is in it when its owner does.
 class TemporaryFolder {
  public:

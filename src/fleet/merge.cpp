@@ -14,6 +14,7 @@
 
 #include <fmt/ranges.h>
 
+#include "files/input.hpp"
 #include "files/lock.hpp"
 #include "files/output.hpp"
 #include "fleet/fleet_rows.hpp"
@@ -77,9 +78,6 @@ bool begins_with(const fs::path& file, const fs::path& other) {
   return std::mismatch(Letters(part), Letters(), Letters(whole), Letters()).first == Letters();
 }
 
-/// Nobody wants the rest.
-struct Stopped {};
-
 class Merge {
  public:
   Merge(const fs::path& out, MergeOf of, const std::function<bool()>& stopped)
@@ -121,7 +119,7 @@ class Merge {
     if (fs::exists(out) && loses_rows(out)) merged_.kept_rows = linked_aside(out);
     // At no instant do samples stand beside other rows than theirs.
     for (const fs::path& older : samples_forms(out)) {
-      if (fs::exists(older)) merged_.kept_samples.push_back({older, renamed_aside(older)});
+      if (fs::is_regular_file(older)) merged_.kept_samples.push_back({older, renamed_aside(older)});
     }
     try {
       rows_.keep();
@@ -140,7 +138,7 @@ class Merge {
 
  private:
   bool next(RowStream& stream) const {
-    if (stopped_()) throw Stopped();
+    if (stopped_()) throw Interrupted();
     return stream.next();
   }
 
@@ -286,7 +284,7 @@ Merged merge_files(std::span<const fs::path> files, const fs::path& out, MergeOf
   Merge merge(out, of, stopped);
   for (const fs::path& file : files) merge.add(file);
   return merge.finish(files, out);
-} catch (const Stopped&) {
+} catch (const Interrupted&) {
   Merged merged;
   merged.stopped = true;
   return merged;

@@ -8,11 +8,11 @@
 
 #include <fmt/core.h>
 
+#include "files/stop_signals.hpp"
 #include "gpu/error.hpp"
 #include "harness/measure_case.hpp"
 #include "record/provenance.hpp"
 #include "record/race.hpp"
-#include "record/stop_signals.hpp"
 
 namespace occbench {
 namespace {

@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "diagnose/diagnose.hpp"
+#include "files/stop_signals.hpp"
 #include "gpu/error.hpp"
 #include "harness/depth.hpp"
 #include "occupancy/input_error.hpp"
@@ -15,7 +16,6 @@
 #include "record/counter_columns.hpp"
 #include "record/provenance.hpp"
 #include "record/replay.hpp"
-#include "record/stop_signals.hpp"
 
 namespace occbench {
 namespace {

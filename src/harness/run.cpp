@@ -21,6 +21,7 @@
 
 #include "files/lock.hpp"
 #include "files/output.hpp"
+#include "files/stop_signals.hpp"
 #include "gpu/error.hpp"
 #include "harness/fastest.hpp"
 #include "harness/google_benchmark.hpp"
@@ -30,7 +31,6 @@
 #include "record/csv.hpp"
 #include "record/json.hpp"
 #include "record/progress_lines.hpp"
-#include "record/stop_signals.hpp"
 
 namespace occbench {
 namespace {

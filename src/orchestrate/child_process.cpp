@@ -14,7 +14,8 @@
 
 #include <fmt/core.h>
 
-#include "record/stop_signals.hpp"
+#include "files/output.hpp"
+#include "files/stop_signals.hpp"
 
 namespace occbench {
 namespace {
@@ -28,11 +29,14 @@ constexpr int kPipeCapacity = 1 << 16;
   throw std::system_error(code, std::generic_category(), what);
 }
 
-/// A pipe by its name in /proc too, which output_target() refuses: those who start a program name its logs, and no user does.
+/// As LinePipe::file_to_write() names one.
+constexpr std::string_view kPipes = "/proc/self/fd";
+
 /// @returns none where no file is named
 Descriptor appending(const fs::path& file) {
   if (file.empty()) return Descriptor();
-  Descriptor descriptor(::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  if (file.parent_path() != kPipes) return open_log(file);
+  Descriptor descriptor(::open(file.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
   if (!descriptor.is_open()) throw_error(errno, fmt::format("cannot write {}", file.string()));
   return descriptor;
 }
@@ -173,7 +177,7 @@ LinePipe::LinePipe() {
 }
 
 fs::path LinePipe::file_to_write() const {
-  return fmt::format("/proc/self/fd/{}", write_end());
+  return fmt::format("{}/{}", kPipes, write_end());
 }
 
 std::vector<std::string> LinePipe::lines(std::chrono::milliseconds patience) {

@@ -42,7 +42,7 @@ struct ProgramStart {
 /// process ignores, it ignores. One that still runs is sent SIGTERM and waited for on destruction.
 class ChildProcess {
  public:
-  /// @throws std::system_error if it cannot be started, with the reason as its code
+  /// @throws std::system_error if it cannot be started, with the reason as its code; InputError as open_log()
   explicit ChildProcess(const ProgramStart& start);
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;

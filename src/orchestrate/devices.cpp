@@ -14,14 +14,15 @@
 
 #include <fmt/ostream.h>
 
+#include "files/input.hpp"
 #include "files/lock.hpp"
 #include "files/output.hpp"
+#include "files/stop_signals.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/text.hpp"
 #include "orchestrate/child_process.hpp"
 #include "orchestrate/run.hpp"
 #include "record/csv.hpp"
-#include "record/stop_signals.hpp"
 
 namespace occbench {
 namespace {
@@ -190,7 +191,7 @@ using RowKey = std::tuple<std::string, std::string, std::string>;
 
 std::set<RowKey> rows_in(const fs::path& file) {
   std::set<RowKey> keys;
-  if (!fs::exists(file)) return keys;
+  if (!is_file_beside(file, "rows")) return keys;
   for (const Row& row : read_rows(file)) keys.emplace(row.gpu_uuid, row.experiment, row.case_);
   return keys;
 }

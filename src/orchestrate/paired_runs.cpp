@@ -7,6 +7,7 @@
 
 #include <fmt/ostream.h>
 
+#include "files/output.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/statuses.hpp"
 #include "orchestrate/child_process.hpp"
@@ -32,8 +33,7 @@ std::string run_once(const fs::path& program, const PairPlan& plan, const fs::pa
   std::vector<std::string> arguments = {"run"};
   arguments.insert(arguments.end(), plan.arguments.begin(), plan.arguments.end());
   arguments.insert(arguments.end(), {"--require-gpu", "--out", out.string()});
-  fs::path log = out;
-  log.replace_extension(".log");
+  const fs::path log = fs::path(out).replace_extension(".log");
   const Ending ending =
       ChildProcess(ProgramStart{.program = program, .arguments = std::move(arguments), .output = log}).wait();
   if (measured(ending) && fs::exists(out)) return "";
@@ -50,11 +50,19 @@ PairedRuns run_pairs(const PairPlan& plan, std::ostream& progress) {
   fs::create_directories(plan.folder, error);
   if (error) throw InputError("cannot write {}: {}", plan.folder.string(), error.message());
 
+  // A B B A A B B A ...
+  const auto is_of_a = [](int run) { return run % 4 == 0 || run % 4 == 3; };
+  const auto rows_of = [&](int run) {
+    return plan.folder / fmt::format("{:02}-{}.csv", run + 1, is_of_a(run) ? 'a' : 'b');
+  };
+  for (int run = 0; run < 2 * plan.pairs; ++run) {
+    require_log(rows_of(run).replace_extension(".log"));
+    require_log(rows_of(run) += ".log");  // of its programs
+  }
   PairedRuns runs;
   for (int run = 0; run < 2 * plan.pairs; ++run) {
-    // A B B A A B B A ...
-    const bool is_a = run % 4 == 0 || run % 4 == 3;
-    const fs::path out = plan.folder / fmt::format("{:02}-{}.csv", run + 1, is_a ? 'a' : 'b');
+    const bool is_a = is_of_a(run);
+    const fs::path out = rows_of(run);
     set_aside(out);  // a run of before
     fmt::print(progress, "run {} of {}: {}\n", run + 1, 2 * plan.pairs,
                (is_a ? plan.build_a : plan.build_b).string());

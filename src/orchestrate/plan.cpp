@@ -14,6 +14,7 @@
 
 #include "files/input.hpp"
 #include "files/output.hpp"
+#include "files/stop_signals.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/text.hpp"
 #include "occupancy/warps.hpp"
@@ -24,7 +25,6 @@
 #include "record/csv.hpp"
 #include "record/json.hpp"
 #include "record/replay.hpp"
-#include "record/stop_signals.hpp"
 
 namespace occbench {
 namespace {

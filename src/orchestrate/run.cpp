@@ -14,6 +14,7 @@
 #include "files/input.hpp"
 #include "files/lock.hpp"
 #include "files/output.hpp"
+#include "files/stop_signals.hpp"
 #include "occupancy/input_error.hpp"
 #include "occupancy/text.hpp"
 #include "orchestrate/child_process.hpp"
@@ -24,7 +25,6 @@
 #include "record/provenance.hpp"
 #include "record/race.hpp"
 #include "record/simulated.hpp"
-#include "record/stop_signals.hpp"
 
 namespace occbench {
 namespace {
@@ -40,6 +40,11 @@ std::string last_lines(const fs::path& file) {
   constexpr std::size_t kCharacters = 1500;
   const std::string text = read_text(file);
   return text.substr(text.size() - std::min(text.size(), kCharacters));
+}
+
+/// What the programs print goes here.
+fs::path log_of(const fs::path& out) {
+  return out.string() + ".log";
 }
 
 /// The rows of a file that another process appends to, each once.
@@ -115,9 +120,8 @@ class Runner {
     return cases_;
   }
 
-  /// What the programs print goes here.
   fs::path log() const {
-    return out_.string() + ".log";
+    return log_of(out_);
   }
 
  private:
@@ -371,6 +375,7 @@ ExitStatus measure_benches(const RunOptions& options, const std::vector<Bench>& 
                            const std::string& resuming, Console& console) {
   for (const std::string& note : benches.front().notes) fmt::print(console.err, "{}\n", note);
   make_folder_of(out);
+  require_log(log_of(out));
   const FileLock lock(out);
   prepare_file(out, options, benches, console);
 

@@ -341,14 +341,7 @@ std::vector<std::filesystem::path> samples_forms(const std::filesystem::path& ro
 
 std::filesystem::path samples_beside(const std::filesystem::path& rows_file) {
   for (const std::filesystem::path& samples : samples_forms(rows_file)) {
-    std::error_code missing;
-    const std::filesystem::file_status status = std::filesystem::status(samples, missing);
-    if (std::filesystem::is_regular_file(status)) return samples;
-    // A pipe that nobody writes to would never be open.
-    if (std::filesystem::exists(status))
-      throw InputError(
-          "{} is no regular file, and its name says that it has the readings behind {}: move it away",
-          samples.string(), rows_file.string());
+    if (is_file_beside(samples, "the readings behind " + rows_file.string())) return samples;
   }
   return {};
 }

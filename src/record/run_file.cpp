@@ -81,9 +81,10 @@ fs::path name_aside(const fs::path& file) {
 
 }  // namespace
 
-/// Where the file is reached by a link, the link then leads to an empty one.
+/// Where the file is reached by a link, the link then leads to an empty one. A compressed file is never written: its link itself
+/// is renamed.
 fs::path renamed_aside(const fs::path& name) {
-  const fs::path file = fs::canonical(name);
+  const fs::path file = name.extension() == ".gz" ? name : fs::canonical(name);
   fs::path kept = name_aside(file);
   std::error_code error;
   fs::rename(file, kept, error);

@@ -53,7 +53,8 @@ class Hostile : public ::testing::Test {
   /// As a shell runs it in the folder of the test; $OCCBENCH is the program. @returns its status
   int shell(const std::string& command) const {
     ::setenv("OCCBENCH", OCCBENCH_PROGRAM, 1);
-    const int status = std::system(fmt::format("cd '{}' && {}", folder_.path().string(), command).c_str());
+    const int status =
+        std::system(fmt::format("cd '{}' || exit; {}", folder_.path().string(), command).c_str());
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
 
@@ -127,6 +128,68 @@ TEST_F(Hostile, APipeWhereReadingsWouldBeIsRefusedAndNotWaitedFor) {
     EXPECT_EQ(shell(fmt::format("timeout 20 \"$OCCBENCH\" {} > out 2> err", command)), 64) << command;
     EXPECT_THAT(read("err"), HasSubstr("a.samples.csv is no regular file")) << command;
   }
+}
+
+TEST_F(Hostile, WhatWaitsForAPipeEndsAtASignal) {
+  write("a.csv", text_of(recorded_waves()));
+  ASSERT_EQ(::mkfifo((folder_.path() / "p").c_str(), 0600), 0);
+  for (const char* writer : {"", "sleep 9 > p & ", "{ head -c 3000 a.csv; sleep 9; } > p & "}) {
+    for (const auto& [name, number] : {std::pair("INT", SIGINT), std::pair("TERM", SIGTERM)}) {
+      for (const std::string& command :
+           std::initializer_list<std::string>{"merge a.csv p -o o.csv", "merge a.csv /dev/stdin -o o.csv < p",
+                                              "explain p", "predict --batch - < p", "report p -o o.html"}) {
+        if (command.ends_with("< p") && std::string_view(writer).empty()) continue;  // the shell would wait
+        const int status =
+            shell(fmt::format("{}timeout --preserve-status -k 6 -s {} 0.2 \"$OCCBENCH\" {} > out 2> err; "
+                              "s=$?; [ -z \"$!\" ] || kill $! 2> kill; exit $s",
+                              writer, name, command));
+        const bool is_merge = command.starts_with("merge");
+        const bool is_refused = command.starts_with("report");
+        // Before it reads anything, a signal does what it does to all.
+        if (status == 128 + number) continue;
+        EXPECT_EQ(status, is_merge ? 2 : 64) << writer << name << " " << command;
+        EXPECT_TRUE(is_merge || is_refused) << command;
+        EXPECT_THAT(read("err"),
+                    HasSubstr(is_merge ? "interrupted; nothing is written" : "p is no regular file"));
+        EXPECT_FALSE(fs::exists(folder_.path() / "o.csv"));
+      }
+    }
+  }
+}
+
+TEST_F(Hostile, APipeIsReadToItsEndHoweverLateItsWriterComes) {
+  write("a.csv", text_of(recorded_waves()));
+  ASSERT_EQ(::mkfifo((folder_.path() / "p").c_str(), 0600), 0);
+  const std::string piecewise = "(sleep 0.3; { head -c 3000 a.csv; sleep 0.3; tail -c +3001 a.csv; } > p) & ";
+  EXPECT_EQ(shell(piecewise + "timeout 20 \"$OCCBENCH\" merge p -o o.csv > out 2> err; s=$?; wait; exit $s"),
+            0);
+  EXPECT_EQ(read("o.csv"), read("a.csv"));
+  EXPECT_EQ(shell("gzip -c a.csv | \"$OCCBENCH\" merge /dev/stdin -o g.csv > out 2> err"), 0);
+  EXPECT_EQ(read("g.csv"), read("a.csv"));
+}
+
+TEST_F(Hostile, APipeWhereOtherFilesOfOursWouldBeIsNotWaitedFor) {
+  write("a.csv", text_of(recorded_waves()));
+  write("a.samples.csv", samples_header());
+  for (const char* name : {"o.samples.csv.gz", "t.7.entries"})
+    ASSERT_EQ(::mkfifo((folder_.path() / name).c_str(), 0600), 0);
+  EXPECT_EQ(shell("timeout -k 1 20 \"$OCCBENCH\" merge a.csv -o o.csv > out 2> err"), 0) << read("err");
+  EXPECT_TRUE(fs::is_fifo(folder_.path() / "o.samples.csv.gz"));
+  write("precious", "precious");
+  fs::create_symlink("precious", folder_.path() / "l.samples.csv.gz");
+  EXPECT_EQ(shell("\"$OCCBENCH\" merge a.csv -o l.csv > out 2> err"), 0) << read("err");
+  EXPECT_EQ(read("precious"), "precious");
+  for (const char* command : {"trace --out t.csv -- touch ran", "trace --merge --out t.csv"}) {
+    EXPECT_EQ(shell(fmt::format("timeout -k 1 20 \"$OCCBENCH\" {} > out 2> err", command)), 64) << command;
+    EXPECT_THAT(read("err"), HasSubstr("t.7.entries is no regular file")) << command;
+  }
+  EXPECT_FALSE(fs::exists(folder_.path() / "ran"));
+}
+
+// Where AddressSanitizer looks for leaks, also that the library is not one.
+TEST_F(Hostile, ACommandThatUsesNoCudaEndsAsItDoesWithoutTrace) {
+  EXPECT_EQ(shell("\"$OCCBENCH\" trace --out t.csv -- true > out 2> err"), 0) << read("err");
+  EXPECT_EQ(shell("\"$OCCBENCH\" trace --out t.csv -- false > out 2> err"), 1) << read("err");
 }
 
 TEST_F(Hostile, AGpuIsNoPeerOfItself) {

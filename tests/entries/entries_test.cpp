@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <sys/stat.h>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -129,6 +130,12 @@ TEST_F(ProcessFilesTest, AreNotWhatOthersNamedSo) {
   EXPECT_TRUE(process_files(out).empty());
   // A file of that name stays as it is.
   EXPECT_EQ(make_process_file(out, 1), folder / "run.1-2.entries");
+}
+
+TEST_F(ProcessFilesTest, AreNoPipesWhichNobodyMayWriteTo) {
+  ASSERT_EQ(::mkfifo((folder / "run.7.entries").c_str(), 0600), 0);
+  EXPECT_THROW(process_files(out), InputError);
+  EXPECT_EQ(make_process_file(out, 7), folder / "run.7-2.entries");
 }
 
 TEST_F(ProcessFilesTest, InAFolderThatIsNotThereAreRefusedAndNone) {

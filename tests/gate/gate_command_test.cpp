@@ -578,6 +578,26 @@ TEST_F(GatePairCommand, HasNoVerdictIfARunFails) {
   EXPECT_EQ(gate_pair(build("a", made_up_run()), build("b", made_up_run(), "rm \"$out\"; exit 2")), 2);
 }
 
+TEST_F(GatePairCommand, WritesNoLogThroughALinkAndMeasuresNothingThen) {
+  const std::string a = build("a", made_up_run());
+  fs::create_directories(folder_ / "kept");
+  write("precious", "precious");
+  for (const char* log : {"01-a.log", "12-a.log", "03-b.csv.log"}) {
+    const fs::path file = folder_ / "kept" / log;
+    fs::create_symlink("../precious", file);
+    EXPECT_EQ(gate_pair(a, a), 64);
+    EXPECT_THAT(err_,
+                HasSubstr(fmt::format("{} is a symbolic link, where a log is written: rename it", log)));
+    fs::remove(file);
+    ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+    EXPECT_EQ(gate_pair(a, a), 64);
+    EXPECT_THAT(err_, HasSubstr(fmt::format("{} is a FIFO", log)));
+    fs::remove(file);
+  }
+  EXPECT_EQ(read_text(folder_ / "precious"), "precious");
+  EXPECT_FALSE(fs::exists(folder_ / "calls"));
+}
+
 TEST_F(GatePairCommand, RefusesCountsOfPairsThatCannotBe) {
   const std::string a = build("a", made_up_run());
   EXPECT_EQ(gate_pair(a, a, {"--pairs", "51"}), 64);

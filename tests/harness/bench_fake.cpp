@@ -9,8 +9,8 @@
 #include <fmt/core.h>
 
 #include "fake_gpu.hpp"
+#include "files/stop_signals.hpp"
 #include "occupancy/input_error.hpp"
-#include "record/stop_signals.hpp"
 
 namespace occbench {
 namespace {

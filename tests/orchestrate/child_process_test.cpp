@@ -7,6 +7,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <system_error>
 #include <thread>
@@ -19,6 +20,7 @@
 
 #include "files/input.hpp"
 #include "files/output.hpp"
+#include "occupancy/input_error.hpp"
 #include "orchestrate/run.hpp"
 #include "record/csv.hpp"
 
@@ -73,10 +75,20 @@ TEST_F(ChildProcessTest, ErrorsGoToAFileOfTheirOwnWhereOneIsNamed) {
   EXPECT_EQ(read_text(errors), "err\n");
 }
 
+TEST_F(ChildProcessTest, NothingIsPrintedThroughALinkOrIntoAPipeOfTheLogsName) {
+  const fs::path log = folder_.path() / "log";
+  fs::create_symlink("output", log);
+  EXPECT_THROW(ChildProcess(shell("echo a", log)), InputError);
+  EXPECT_FALSE(fs::exists(output_));
+  fs::remove(log);
+  ASSERT_EQ(::mkfifo(log.c_str(), 0600), 0);
+  EXPECT_THROW(ChildProcess(shell("echo a", log)), InputError);
+}
+
 TEST_F(ChildProcessTest, AProgramThatCannotBeStartedIsAnError) {
   EXPECT_THROW(ChildProcess(ProgramStart{"/nowhere/program", {}, output_}), std::system_error);
   EXPECT_THROW(ChildProcess(ProgramStart{"no_program_of_this_name"}), std::system_error);
-  EXPECT_THROW(ChildProcess(shell("exit 0", output_ / "no" / "folder")), std::system_error);
+  EXPECT_THROW(ChildProcess(shell("exit 0", output_ / "no" / "folder")), InputError);
 }
 
 TEST_F(ChildProcessTest, AProgramEndsWithTheProcessThatStartedItHoweverThatEnds) {

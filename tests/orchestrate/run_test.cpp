@@ -140,6 +140,15 @@ TEST_F(RunningBenches, AResumedFileWithRowsOfOtherCasesCountsThoseThatAreMissing
   EXPECT_THAT(err_.str(), HasSubstr("rows.csv has 1 row of other cases too\n"));
 }
 
+TEST_F(RunningBenches, ALogThatIsALinkIsRefusedBeforeAnythingIsWritten) {
+  write_bench({"a"}, "finish");
+  std::ofstream(folder_ / "precious") << "precious";
+  fs::create_symlink("precious", folder_ / "rows.csv.log");
+  EXPECT_THROW(measure(), InputError);
+  EXPECT_FALSE(fs::exists(options_.out));
+  EXPECT_EQ(read_text(folder_ / "precious"), "precious");
+}
+
 TEST_F(RunningBenches, ARunThatIsNotResumedKeepsTheRowsThatItsFileHas) {
   write_bench({"a"}, "finish");
   measure();

@@ -16,12 +16,12 @@
 #include "files/input.hpp"
 #include "files/lock.hpp"
 #include "files/output.hpp"
+#include "files/stop_signals.hpp"
 #include "in_a_child.hpp"
 #include "occupancy/input_error.hpp"
 #include "record/columns.hpp"
 #include "record/csv.hpp"
 #include "record/progress_lines.hpp"
-#include "record/stop_signals.hpp"
 
 namespace occbench {
 namespace {

@@ -6,6 +6,8 @@ import json
 import os
 import random
 import re
+import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -151,6 +153,30 @@ class WrongInput(InFolder):
         made_up.write(folder / "a.timeline.csv", [dict(zip(columns, ("waves", "a", 1, "NaN", 2), strict=True))])
         done = made_up.report(made_up.RECORDED, "-o", self.folder / "report.html", "--timeline", folder)
         self.refused(done, "a.timeline.csv", "active_warps_pct", "NaN")
+
+    def test_a_pipe_is_not_waited_for(self):
+        recorded = shutil.copy(made_up.RECORDED, self.folder / "rows.csv")
+        for kind in ("timeline", "per_sm"):
+            (self.folder / kind).mkdir()
+            pipe = self.folder / kind / f"a.{kind}.csv"
+            os.mkfifo(pipe)
+            done = made_up.report_by_processes(recorded, "-o", self.folder / "report.html")
+            self.refused(done, f"a.{kind}.csv is no regular file")
+            done = made_up.report_by_processes(pipe, "-o", self.folder / "report.html")
+            self.refused(done, "reads its rows twice")
+            pipe.unlink()
+
+    def test_ctrl_c_ends_what_reads_a_pipe(self):
+        pipe = self.folder / "pipe.csv"
+        os.mkfifo(pipe)
+        reads = "import sys; from pathlib import Path; from occbench_tools import dataset; dataset.read_text(Path(sys.argv[1]))"
+        command = [sys.executable, "-c", reads, pipe]
+        with subprocess.Popen(command, stderr=subprocess.DEVNULL) as reader, pipe.open("wb"):
+            reader.send_signal(signal.SIGINT)
+            try:
+                self.assertEqual(reader.wait(30), -signal.SIGINT)
+            finally:
+                reader.kill()
 
 
 class Recorded(unittest.TestCase):

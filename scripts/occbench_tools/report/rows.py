@@ -38,6 +38,9 @@ class Rows:
 
 def read_folder(folder: Path | None, pattern: str, types: dict[str, pl.DataType]) -> pl.DataFrame:
     files = sorted(folder.glob(pattern)) if folder else []
+    for file in files:
+        if file.exists() and not file.is_file():  # a pipe that nobody writes to would never be open
+            raise WrongInput(f"{file} is no regular file, and its name says that it has recordings: move it away")
     return pl.concat([pl.DataFrame(schema=types), *(read_table(file, types).select(types.keys()) for file in files)])
 
 

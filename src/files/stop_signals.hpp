@@ -2,6 +2,8 @@
 
 #include <csignal>
 
+#include "files/descriptor.hpp"
+
 namespace occbench {
 
 /// While it lives, SIGINT and SIGTERM ask the program to stop when what it has in hand is finished and
@@ -14,8 +16,23 @@ class StopOnSignals {
   StopOnSignals& operator=(const StopOnSignals&) = delete;
 
  private:
+  Descriptor nothing_;
   struct sigaction before_interrupt_ {};
   struct sigaction before_terminate_ {};
+};
+
+/// While it lives, what waits for something to read of this descriptor finds the end where one of these signals comes: reads go on after a
+/// signal, and whoever would write may never do so. One at a time.
+class ReadUntilStopped {
+ public:
+  /// @throws Interrupted if the signal came before
+  explicit ReadUntilStopped(int descriptor);
+  ~ReadUntilStopped();
+  ReadUntilStopped(const ReadUntilStopped&) = delete;
+  ReadUntilStopped& operator=(const ReadUntilStopped&) = delete;
+
+  /// @throws Interrupted if the signal has come, and what was read is not what the file has
+  void check() const;
 };
 
 /// The last of them that came since the last StopOnSignals began; 0 if none did.

@@ -1,10 +1,18 @@
-#include "record/stop_signals.hpp"
+#include "files/stop_signals.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "files/input.hpp"
 
 namespace occbench {
 namespace {
 
 volatile std::sig_atomic_t asked = 0;
 volatile std::sig_atomic_t by_terminal = 0;
+/// What is read, and what then stands in its place: descriptors, -1 for none.
+volatile std::sig_atomic_t read_from = -1;
+volatile std::sig_atomic_t nothing = -1;
 
 void note_signal(int signal, siginfo_t* about, void*) {
   // Who presses Ctrl-C again does not want to wait.
@@ -15,12 +23,14 @@ void note_signal(int signal, siginfo_t* about, void*) {
   }
   by_terminal = about->si_code == SI_KERNEL ? 1 : 0;
   asked = signal;
+  if (read_from >= 0) static_cast<void>(::dup2(nothing, read_from));
 }
 
 }  // namespace
 
-StopOnSignals::StopOnSignals() {
+StopOnSignals::StopOnSignals() : nothing_(::open("/dev/null", O_RDONLY | O_CLOEXEC)) {
   asked = 0;
+  nothing = nothing_.number();
   struct sigaction action {};
   action.sa_sigaction = note_signal;
   action.sa_flags = SA_RESTART | SA_SIGINFO;
@@ -32,6 +42,21 @@ StopOnSignals::StopOnSignals() {
 StopOnSignals::~StopOnSignals() {
   static_cast<void>(sigaction(SIGINT, &before_interrupt_, nullptr));
   static_cast<void>(sigaction(SIGTERM, &before_terminate_, nullptr));
+}
+
+ReadUntilStopped::ReadUntilStopped(int descriptor) {
+  read_from = descriptor;
+  if (asked == 0) return;
+  read_from = -1;
+  throw Interrupted();
+}
+
+ReadUntilStopped::~ReadUntilStopped() {
+  read_from = -1;
+}
+
+void ReadUntilStopped::check() const {
+  if (asked != 0) throw Interrupted();
 }
 
 int stop_signal() {
