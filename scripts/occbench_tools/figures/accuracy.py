@@ -58,10 +58,10 @@ def accuracy(results: Results) -> str:
         recorded.setdefault(f"driver {on['driver']}, CUDA {on['cuda_toolkit']}, {revision(on)}{others}", []).append(gpu)
         lines += [line(f"{gpu}, {name}", each.filter(~USES_A_READING)) for name, each in files.items()]
         lines.append(line(f"{gpu}, with a reading of the same code", rows.filter(USES_A_READING)))
-    measured = "; ".join(f"Measured on {listed(gpus)}: {by}" for by, gpus in recorded.items())
+    measured = "; ".join(f"{listed(gpus)} ({by})" for by, gpus in recorded.items())
     return (
-        f"{table(HEAD, lines)}\n\nErrors are points of occupancy. The intervals' margins are fitted to the suites: "
-        f"[coverage](docs/notes/accuracy.md#coverage-by-experiment). {measured}."
+        f"{table(HEAD, lines)}\n\nErrors are points of occupancy. Intervals' margins are fitted to the suites: "
+        f"[coverage](docs/notes/accuracy.md#coverage-by-experiment). Measured: {measured}."
     )
 
 
