@@ -113,6 +113,7 @@ class Merge {
     }
     merged_.samples = have_samples && !case_in_two_files_;
     merged_.lacks_samples = have_samples && case_in_two_files_;
+    for (const fs::path& older : samples_forms(out)) static_cast<void>(is_file_beside(older, "samples"));
     std::optional<OutputFile> samples;
     if (merged_.samples) merge_samples(files, samples.emplace(samples_path(out)));
     rows_.complete();

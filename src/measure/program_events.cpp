@@ -1,5 +1,6 @@
 #include "measure/program_events.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <utility>

@@ -224,6 +224,7 @@ std::size_t write_timeline(const fs::path& timeline, std::span<const fs::path> p
     const fs::path windows = windows_of(timeline, process.process);
     if (!is_file_beside(windows, "sampling windows")) continue;
     std::ifstream in(windows);
+    if (!in) continue;
     const std::uint64_t began = began_of(in);
     from_ns = std::min(from_ns.value_or(began), began);
     all.emplace_back(std::move(process), windows);

@@ -18,7 +18,8 @@ constexpr std::size_t kLeastSamples = 3;
 constexpr double kPause = 0.5;
 
 /// A launch that may begin early did not if so small a share of the SMs of the one before it were still active: blocks that wait
-/// for free SMs alone would have filled them.
+/// for room alone would have filled them. A program may also let them begin that late. In a window of JAX's graphs such shares were
+/// below 0.21 or above 0.8 (H200, CUDA 13.0).
 constexpr double kQuiet = 0.25;
 
 /// One begins where the other has ended, whatever streams are between.

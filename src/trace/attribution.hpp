@@ -51,7 +51,7 @@ struct Attribution {
 /// Finds the kernels in the samples by counting blocks: chains of launches have the samples from the one with the first
 /// block of a launch to the one before the first block of the next. A launch has them for itself if it ends between two samples,
 /// and if, since a sample was idle, all launches follow one another in their streams. One that others may run beside, as a branch of a
-/// graph, has them if samples before and behind it are idle. One that may begin early waited if SMs fell idle before it; else neither it nor
+/// graph, has them if samples before and behind it are idle. One that may begin early waited if few SMs were active before it; else neither it nor
 /// the one before it has any. One that has few samples for itself and no idle ones beside them is not attributed.
 ///
 /// Blocks that fit no launches are of somebody else (copies by kernels, another process) and are not attributed, and those that

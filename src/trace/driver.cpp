@@ -355,10 +355,8 @@ class LoadedDriver : public Driver {
       CUgraph child = nullptr;
       if (type == CU_GRAPH_NODE_TYPE_GRAPH &&
           functions_.graph_child_graph_node_get_graph(node, &child) == CUDA_SUCCESS) {
-        bool is_first = true;
         for (GraphNode& inner : nodes_of(child)) {
-          if (begins == Begins::beside || std::exchange(is_first, false))
-            inner.begins = std::max(inner.begins, begins);
+          if (begins == Begins::beside) inner.begins = begins;
           inner.inside = node;
           result.push_back(std::move(inner));
         }

@@ -19,8 +19,8 @@ struct GraphNode {
   /// Of a kernel: its launch as if the program made it, without a stream. The name is valid as long as the kernel's code.
   LaunchCall launch{};
   Begins begins = Begins::after_end;
-  void* inside =
-      nullptr;  ///< the node of the graph that is a graph with this one in it; null if the node is the graph's own
+  /// The node of the outermost graph in the graph that it is of; null for the graph's own.
+  void* inside = nullptr;
   bool is_disabled = false;
 };
 

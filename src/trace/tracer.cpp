@@ -274,40 +274,52 @@ std::shared_ptr<Tracer::Graph> Tracer::find_graph(void* exec) const {
 
 /// Nothing where it has no kernels or some that cannot be known.
 Tracer::Launched Tracer::launched_by(Graph& graph, const LaunchCall& call, const Context& context) {
-  const std::lock_guard lock(graph.mutex);
-  const auto [launched, is_new] = graph.launched.try_emplace(call.region);
-  if (!is_new) return launched->second;
+  std::string_view why_not;
+  Launched launched;
+  {
+    const std::lock_guard lock(graph.mutex);
+    if (const auto known = graph.launched.find(call.region); known != graph.launched.end())
+      return known->second;
+    launched = find_launched(graph.nodes, call, context, why_not);
+    graph.launched[call.region] = launched;
+  }
+  if (!why_not.empty())
+    say_once(fmt::format("{}: launches of it without a record of CUPTI's are in no row", why_not));
+  return launched;
+}
+
+Tracer::Launched Tracer::find_launched(const std::vector<GraphNode>& nodes, const LaunchCall& call,
+                                       const Context& context, std::string_view& why_not) {
   std::vector<TracedKernel*> kernels;
   std::vector<Begins> begins;
   bool has_kernels = false;
-  for (const GraphNode& node : graph.nodes) {
+  for (const GraphNode& node : nodes) {
     if (node.kind == GraphNode::Kind::empty || node.is_disabled) continue;
-    begins.push_back(node.begins);
     TracedKernel* known = nullptr;
     if (node.kind == GraphNode::Kind::kernel) {
       LaunchCall kernel = node.launch;
       kernel.context = call.context;
       kernel.region = call.region;
-      if (*kernel.name != 0) known = kernel_of(kernel, context);
+      if (*kernel.name == 0) {
+        why_not = "a CUDA graph has a kernel whose name the driver does not say";
+        return {};
+      }
+      known = kernel_of(kernel, context);
       if (known == nullptr) {
-        say_once(
-            "a CUDA graph has a kernel whose name the driver does not say, or too many kernels: its "
-            "launches without a record of CUPTI's are in no row");
+        why_not = "a CUDA graph has a kernel for which there is no room among those that are told apart";
         return {};
       }
       has_kernels = true;
     }
     kernels.push_back(known);
+    begins.push_back(node.begins);
   }
   if (!has_kernels) return {};
   // One that is a launch of one kernel and nothing else can be counted as that.
-  if (kernels.size() == 1) return launched->second = {kernels.front(), nullptr};
-  launched->second.graph = table_.add_graph(std::move(kernels), std::move(begins));
-  if (launched->second.graph == nullptr)
-    say_once(
-        "this program has more CUDA graphs than are told apart: launches of further ones without a record of "
-        "CUPTI's are in no row");
-  return launched->second;
+  if (kernels.size() == 1) return {kernels.front(), nullptr};
+  TracedGraph* const graph = table_.add_graph(std::move(kernels), std::move(begins));
+  if (graph == nullptr) why_not = "this program has more CUDA graphs than are told apart";
+  return {nullptr, graph};
 }
 
 Tracer::Launched Tracer::launched_by(const LaunchCall& call, const Context& context) {
@@ -516,14 +528,22 @@ void Tracer::graph_gets_conditional() {
   });
 }
 
+/// A graph that is known already was updated: calls that change it name the nodes that it was made of.
 void Tracer::graph_instantiated(void* exec, void* graph) {
   if (is_over()) return;
-  graph_destroyed(exec);  // what it was
   attempt([&] {
     auto made = std::make_shared<Graph>();
     made->nodes = driver_.nodes_of(graph);
     const std::unique_lock lock(graphs_mutex_);
-    graphs_[exec] = std::move(made);
+    const std::shared_ptr<Graph> before = std::exchange(graphs_[exec], made);
+    if (before == nullptr) return;
+    const std::lock_guard of_nodes(before->mutex);
+    if (before->nodes.size() != made->nodes.size()) return;
+    for (std::size_t i = 0; i < made->nodes.size(); ++i) {
+      made->nodes[i].handle = before->nodes[i].handle;
+      made->nodes[i].inside = before->nodes[i].inside;
+      made->nodes[i].is_disabled = before->nodes[i].is_disabled;
+    }
   });
 }
 
@@ -532,54 +552,70 @@ void Tracer::graph_destroyed(void* exec) {
   graphs_.erase(exec);
 }
 
-/// @param change of its nodes, returns whether it launches something else now
-template <typename Change>
-void Tracer::change_graph(void* exec, Change change) {
+/// Often its arguments alone have changed. A graph that has no such node is forgotten, as in the further changes.
+void Tracer::graph_kernel_changed(void* exec, void* node, const LaunchCall& kernel) {
   if (is_over()) return;
   attempt([&] {
     const std::shared_ptr<Graph> graph = find_graph(exec);
     if (graph == nullptr) return;
-    const std::lock_guard lock(graph->mutex);
-    if (change(graph->nodes)) graph->launched.clear();
-  });
-}
-
-/// Often its arguments alone have changed.
-void Tracer::graph_kernel_changed(void* exec, void* node, const LaunchCall& kernel) {
-  change_graph(exec, [&](std::vector<GraphNode>& nodes) {
-    const auto found = std::ranges::find(nodes, node, &GraphNode::handle);
-    if (found == nodes.end()) return false;
-    LaunchCall now = found->launch;
-    now.grid = kernel.grid;
-    now.block = kernel.block;
-    now.dynamic_shared_bytes = kernel.dynamic_shared_bytes;
-    now.function = kernel.function;
-    if (now == found->launch) return false;
-    now.name = driver_.name_of(now.function);
-    found->launch = now;
-    return true;
-  });
-}
-
-/// It has as many nodes, in the same order. XLA does so for each step: calls of libraries are captured again.
-void Tracer::graph_in_graph_changed(void* exec, void* node, void* graph) {
-  change_graph(exec, [&](std::vector<GraphNode>& nodes) {
-    std::vector<GraphNode> now = driver_.nodes_of(graph);
-    bool changed = false;
-    std::size_t i = 0;
-    for (GraphNode& one : nodes) {
-      if (one.inside != node || i == now.size()) continue;
-      changed = changed || one.launch != now[i].launch;
-      one.launch = now[i++].launch;
+    std::optional<LaunchCall> now;
+    {
+      const std::lock_guard lock(graph->mutex);
+      const auto found = std::ranges::find(graph->nodes, node, &GraphNode::handle);
+      if (found != graph->nodes.end()) {
+        now = found->launch;
+        now->grid = kernel.grid;
+        now->block = kernel.block;
+        now->dynamic_shared_bytes = kernel.dynamic_shared_bytes;
+        now->function = kernel.function;
+        if (*now == found->launch) return;
+      }
     }
-    return changed;
+    if (!now) return graph_destroyed(exec);
+    now->name = driver_.name_of(now->function);
+    const std::lock_guard lock(graph->mutex);
+    std::ranges::find(graph->nodes, node, &GraphNode::handle)->launch = *now;
+    graph->launched.clear();
+  });
+}
+
+/// XLA makes one for each step: calls of libraries are captured again.
+void Tracer::graph_in_graph_changed(void* exec, void* node, void* graph_now) {
+  if (is_over()) return;
+  attempt([&] {
+    const std::shared_ptr<Graph> graph = find_graph(exec);
+    if (graph == nullptr) return;
+    const std::vector<GraphNode> now = driver_.nodes_of(graph_now);
+    std::unique_lock lock(graph->mutex);
+    std::vector<GraphNode*> inside;
+    for (GraphNode& one : graph->nodes) {
+      if (one.inside == node) inside.push_back(&one);
+    }
+    const auto is_like = [](const GraphNode* one, const GraphNode& other) { return one->kind == other.kind; };
+    if (inside.empty() || !std::ranges::equal(inside, now, is_like)) {
+      lock.unlock();
+      return graph_destroyed(exec);
+    }
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      if (inside[i]->launch == now[i].launch) continue;
+      inside[i]->launch = now[i].launch;
+      graph->launched.clear();
+    }
   });
 }
 
 void Tracer::graph_node_enabled(void* exec, void* node, bool enabled) {
-  change_graph(exec, [&](std::vector<GraphNode>& nodes) {
-    const auto found = std::ranges::find(nodes, node, &GraphNode::handle);
-    return found != nodes.end() && std::exchange(found->is_disabled, !enabled) == enabled;
+  if (is_over()) return;
+  attempt([&] {
+    const std::shared_ptr<Graph> graph = find_graph(exec);
+    if (graph == nullptr) return;
+    std::unique_lock lock(graph->mutex);
+    const auto found = std::ranges::find(graph->nodes, node, &GraphNode::handle);
+    if (found == graph->nodes.end()) {
+      lock.unlock();
+      return graph_destroyed(exec);
+    }
+    if (std::exchange(found->is_disabled, !enabled) == enabled) graph->launched.clear();
   });
 }
 

@@ -28,7 +28,7 @@
 
 namespace occbench {
 
-/// Numbers that launches of one stream have in common, as LoggedLaunch has them. Lock-free; any thread.
+/// Numbers that launches of one stream have in common, but for kEarly of LoggedLaunch. Lock-free; any thread.
 class StreamNumbers {
  public:
   explicit StreamNumbers(Driver& driver) : driver_(driver) {}
@@ -181,8 +181,8 @@ class Tracer : public ProgramListener {
   TracedKernel* kernel_of(const LaunchCall& call, const Context& context);
   Launched launched_by(Graph& graph, const LaunchCall& call, const Context& context);
   std::shared_ptr<Graph> find_graph(void* exec) const;
-  template <typename Change>
-  void change_graph(void* exec, Change change);
+  Launched find_launched(const std::vector<GraphNode>& nodes, const LaunchCall& call, const Context& context,
+                         std::string_view& why_not);
   void name_region(const Launched& launched);
   void note(const LaunchCall& call, const Context& context, const Launched& launched);
   bool count_if_due(const LaunchCall& call, Context& context, const Launched& launched);

@@ -138,6 +138,44 @@ TEST_F(TracerTest, FollowsAGraphWhoseGraphIsExchanged) {
                                             Pair(Not(HasSubstr("inner")), 5)));
 }
 
+/// Calls name the nodes of the graph that it was made of, also after it was updated by another.
+TEST_F(TracerTest, FollowsChangesOfAGraphThatWasUpdatedAndNoneThatItDoesNotKnow) {
+  program.has_records = false;
+  driver.graphs[handle(0x50)] = {kernel_node(), kernel_node("_Z5innerv")};
+  driver.graphs[handle(0x50)][1].handle = handle(0x96);
+  driver.graphs[handle(0x51)] = {kernel_node(), kernel_node("_Z5innerv")};
+  driver.graphs[handle(0x51)][0].handle = driver.graphs[handle(0x51)][1].handle = handle(0x99);
+  tracer->graph_instantiated(handle(0x60), handle(0x50));
+  tracer->graph_node_enabled(handle(0x60), handle(0x95), false);
+  tracer->graph_instantiated(handle(0x60), handle(0x51));
+  LaunchCall kernel = kernel_node("_Z5innerv").launch;
+  kernel.grid[0] = 9;
+  tracer->graph_kernel_changed(handle(0x60), handle(0x96), kernel);
+  program.launch_graph(handle(0x60));
+  tracer->graph_node_enabled(handle(0x60), handle(0x95), true);
+  program.launch_graph(handle(0x60));
+  tracer->graph_kernel_changed(handle(0x60), handle(0x77), kernel);
+  program.launch_graph(handle(0x60));
+  finish();
+  std::map<std::int64_t, std::optional<std::int64_t>> launches;
+  for (const Row& row : rows()) launches[*row.grid_blocks] = row.launches;
+  EXPECT_THAT(launches, testing::ElementsAre(Pair(1, 1), Pair(9, 2)));
+}
+
+TEST_F(TracerTest, FollowsNoGraphWhoseGraphBecomesAnother) {
+  program.has_records = false;
+  GraphNode inner = kernel_node("_Z5innerv");
+  inner.inside = handle(0x97);
+  driver.graphs[handle(0x50)] = {kernel_node(), inner};
+  driver.graphs[handle(0x51)] = {inner, inner};
+  tracer->graph_instantiated(handle(0x60), handle(0x50));
+  program.launch_graph(handle(0x60));
+  tracer->graph_in_graph_changed(handle(0x60), handle(0x97), handle(0x51));
+  program.launch_graph(handle(0x60));
+  finish();
+  for (const Row& row : rows()) EXPECT_EQ(row.launches, 1);
+}
+
 TEST_F(TracerTest, SaysOfAGraphWhoseKernelHasNoNameThatItsRecordsAloneMakeRows) {
   driver.graphs[handle(0x50)] = {kernel_node(), kernel_node("")};
   tracer->graph_instantiated(handle(0x60), handle(0x50));
