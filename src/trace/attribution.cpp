@@ -17,9 +17,9 @@ constexpr std::size_t kLeastSamples = 3;
 /// In a pause between launches SMs are active for less of a sample.
 constexpr double kPause = 0.5;
 
-/// A launch that may begin early did not if so small a share of the SMs of the one before it were still active: blocks that wait
-/// for room alone would have filled them. A program may also let them begin that late. In a window of JAX's graphs such shares were
-/// below 0.21 or above 0.8 (H200, CUDA 13.0).
+/// A launch that may begin early did not if so small a share of the SMs that either uses was still active before it: blocks that
+/// wait for room alone would have filled them. A program may also let them begin that late. In a window of JAX's graphs such shares
+/// were below 0.21 or above 0.8 (H200, CUDA 13.0).
 constexpr double kQuiet = 0.25;
 
 /// One begins where the other has ended, whatever streams are between.
@@ -84,10 +84,14 @@ class Attributor {
     const std::size_t first = sample_after(link.begin);
     if (is_idle(samples_[first - 1])) return true;
     if (before == nullptr) return false;
-    double most_active = 0;
-    for (std::size_t i = sample_after(before->begin); i < first; ++i)
-      most_active = std::max(most_active, active_share(samples_[i]));
-    return std::min(active_share(samples_[first - 1]), active_share(samples_[first])) < kQuiet * most_active;
+    const auto most_active = [&](std::size_t begin, std::size_t end) {
+      double most = 0;
+      for (std::size_t i = begin; i < end; ++i) most = std::max(most, active_share(samples_[i]));
+      return most;
+    };
+    const double active = std::min(active_share(samples_[first - 1]), active_share(samples_[first]));
+    return active < kQuiet * std::min(most_active(sample_after(before->begin), first),
+                                      most_active(first, sample_after(link.end)));
   }
 
   /// Where samples are not idle before a chain, one that was called for before may still run in another stream.

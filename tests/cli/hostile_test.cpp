@@ -173,7 +173,9 @@ TEST_F(Hostile, APipeWhereOtherFilesOfOursWouldBeIsNotWaitedFor) {
   write("a.samples.csv", samples_header());
   for (const char* name : {"o.samples.csv.gz", "t.7.entries"})
     ASSERT_EQ(::mkfifo((folder_.path() / name).c_str(), 0600), 0);
-  EXPECT_EQ(shell("timeout -k 1 20 \"$OCCBENCH\" merge a.csv -o o.csv > out 2> err"), 0) << read("err");
+  EXPECT_EQ(shell("timeout -k 1 20 \"$OCCBENCH\" merge a.csv -o o.csv > out 2> err"), 64) << read("err");
+  EXPECT_THAT(read("err"), HasSubstr("o.samples.csv.gz is no regular file"));
+  EXPECT_FALSE(fs::exists(folder_.path() / "o.csv"));
   EXPECT_TRUE(fs::is_fifo(folder_.path() / "o.samples.csv.gz"));
   write("precious", "precious");
   fs::create_symlink("precious", folder_.path() / "l.samples.csv.gz");

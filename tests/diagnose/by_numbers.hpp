@@ -45,9 +45,10 @@ inline double value_of(const Finding& finding, std::string_view column) {
   return found == finding.evidence.end() ? -1 : found->value;
 }
 
-/// Of the H200's recorded suite.
-inline std::vector<Finding> findings_of(const std::string& name) {
-  for (const CaseRecord& record : read_case_records(OCCBENCH_SOURCE_DIR "/results/nvidia-h200/full.csv")) {
+/// Of the H200's recorded suite, whose rows have all uses of units; those of the H100 have two pipes.
+inline std::vector<Finding> findings_of(const std::string& name, const std::string& model = "nvidia-h200") {
+  for (const CaseRecord& record :
+       read_case_records(fmt::format("{}/results/{}/full.csv", OCCBENCH_SOURCE_DIR, model))) {
     if (full_name(record.identity) == name) return diagnose(facts_of(record));
   }
   ADD_FAILURE() << "no row is called " << name;
