@@ -60,7 +60,7 @@ def accuracy(results: Results) -> str:
         lines.append(line(f"{gpu}, with a reading of the same code", rows.filter(USES_A_READING)))
     measured = "; ".join(f"{listed(gpus)} ({by})" for by, gpus in recorded.items())
     return (
-        f"{table(HEAD, lines)}\n\nErrors are points of occupancy. Intervals' margins are fitted to the suites: "
+        f"{table(HEAD, lines)}\n\nIn points of occupancy. Intervals' margins are fitted to the suites: "
         f"[coverage](docs/notes/accuracy.md#coverage-by-experiment). Measured: {measured}."
     )
 
