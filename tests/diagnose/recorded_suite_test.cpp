@@ -475,9 +475,9 @@ TEST(RecordedSuite, UnusedSharedMemorySavesWhatTheSameCaseWithASmallerCarveoutDi
   EXPECT_EQ(saved("kilobytes=96/carveout_pct=100").sentence,
             "0.0683 instead of 0.11 ms per launch were measured with 0 % as the carveout.");
   const auto time_of = [&](std::string_view parameters) {
-    return *std::ranges::find(records, fmt::format("l1_carveout/l1_reuse/plain/{}", parameters), [](const auto& each) {
-              return full_name(each.identity);
-            })->times.time_us;
+    return *std::ranges::find(records, fmt::format("l1_carveout/l1_reuse/plain/{}", parameters),
+                              [](const auto& each) { return full_name(each.identity); })
+                ->times.time_us;
   };
   EXPECT_NEAR(saved("kilobytes=96/carveout_pct=100").share,
               1 - time_of("kilobytes=96/carveout_pct=0") / time_of("kilobytes=96/carveout_pct=100"), 1e-6);
