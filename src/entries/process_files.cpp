@@ -35,7 +35,7 @@ bool is_process(std::string_view text) {
 
 /// Others may have files of such names, which are not ours to read or remove.
 bool has_entries(const fs::path& file) {
-  if (!is_file_beside(file, "the entries of a traced process")) return false;
+  if (fs::is_directory(file) || !is_file_beside(file, "the entries of a traced process")) return false;
   std::string first(kEntriesMagic.size(), ' ');
   std::ifstream(file, std::ios::binary).read(first.data(), static_cast<std::streamsize>(first.size()));
   return first == kEntriesMagic;

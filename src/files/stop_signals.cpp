@@ -42,6 +42,7 @@ StopOnSignals::StopOnSignals() : nothing_(::open("/dev/null", O_RDONLY | O_CLOEX
 StopOnSignals::~StopOnSignals() {
   static_cast<void>(sigaction(SIGINT, &before_interrupt_, nullptr));
   static_cast<void>(sigaction(SIGTERM, &before_terminate_, nullptr));
+  nothing = -1;
 }
 
 ReadUntilStopped::ReadUntilStopped(int descriptor) {

@@ -132,7 +132,9 @@ TEST_F(ProcessFilesTest, AreNotWhatOthersNamedSo) {
   EXPECT_EQ(make_process_file(out, 1), folder / "run.1-2.entries");
 }
 
-TEST_F(ProcessFilesTest, AreNoPipesWhichNobodyMayWriteTo) {
+TEST_F(ProcessFilesTest, AreNoFoldersNorPipesWhichNobodyMayWriteTo) {
+  std::filesystem::create_directory(folder / "run.8.entries");
+  EXPECT_TRUE(process_files(out).empty());
   ASSERT_EQ(::mkfifo((folder / "run.7.entries").c_str(), 0600), 0);
   EXPECT_THROW(process_files(out), InputError);
   EXPECT_EQ(make_process_file(out, 7), folder / "run.7-2.entries");
