@@ -158,11 +158,15 @@ struct CapturingTest : TracerTest {
   /// Until four windows have been open, a program captures a launch of 67 blocks and then launches 66.
   std::vector<Row> rows_where_captures_hold(void* stream) {
     use(options(1, false, 0ms));
-    gpu.read_samples = [] { return samples_of({66, 66, 66}); };
+    std::atomic<int> rounds{0};
     std::atomic<int> windows{0};
+    std::atomic<bool> is_over{false};
+    gpu.read_samples = [&] { return is_over ? samples_of({}) : samples_of({66, 66, 66}); };
+    // Each holds a whole round of the program, however busy the machine is.
     gpu.while_sampling = [&] {
+      const int first = rounds;
+      while (rounds < first + 2 && !is_over) std::this_thread::sleep_for(1ms);
       ++windows;
-      std::this_thread::sleep_for(2ms);
     };
     const auto end = std::chrono::steady_clock::now() + 10s;
     while (windows < 4 && std::chrono::steady_clock::now() < end) {
@@ -173,8 +177,10 @@ struct CapturingTest : TracerTest {
       tracer->capture_has_ended(handle(0x30));
       program.stream = handle(0x40);
       program.launch(66);
+      ++rounds;
       std::this_thread::sleep_for(50us);
     }
+    is_over = true;
     finish();
     EXPECT_GE(windows, 4);
     return rows();
