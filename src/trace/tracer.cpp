@@ -552,70 +552,65 @@ void Tracer::graph_destroyed(void* exec) {
   graphs_.erase(exec);
 }
 
-/// Often its arguments alone have changed. A graph that has no such node is forgotten, as in the further changes.
-void Tracer::graph_kernel_changed(void* exec, void* node, const LaunchCall& kernel) {
+/// @param change of its nodes, says whether it launches something else now; nothing where that cannot be known: the graph is forgotten.
+/// Whoever changes an executable graph may not launch it at the same time, so that nobody waits for the driver meanwhile.
+template <typename Change>
+void Tracer::change_graph(void* exec, Change change) {
   if (is_over()) return;
   attempt([&] {
     const std::shared_ptr<Graph> graph = find_graph(exec);
     if (graph == nullptr) return;
-    std::optional<LaunchCall> now;
+    std::optional<bool> changed;
     {
       const std::lock_guard lock(graph->mutex);
-      const auto found = std::ranges::find(graph->nodes, node, &GraphNode::handle);
-      if (found != graph->nodes.end()) {
-        now = found->launch;
-        now->grid = kernel.grid;
-        now->block = kernel.block;
-        now->dynamic_shared_bytes = kernel.dynamic_shared_bytes;
-        now->function = kernel.function;
-        if (*now == found->launch) return;
-      }
+      changed = change(graph->nodes);
+      if (changed.value_or(false)) graph->launched.clear();
     }
-    if (!now) return graph_destroyed(exec);
-    now->name = driver_.name_of(now->function);
-    const std::lock_guard lock(graph->mutex);
-    std::ranges::find(graph->nodes, node, &GraphNode::handle)->launch = *now;
-    graph->launched.clear();
+    if (!changed) graph_destroyed(exec);
+  });
+}
+
+/// Often its arguments alone have changed.
+void Tracer::graph_kernel_changed(void* exec, void* node, const LaunchCall& kernel) {
+  change_graph(exec, [&](std::vector<GraphNode>& nodes) -> std::optional<bool> {
+    const auto found = std::ranges::find(nodes, node, &GraphNode::handle);
+    if (found == nodes.end()) return std::nullopt;
+    LaunchCall now = found->launch;
+    now.grid = kernel.grid;
+    now.block = kernel.block;
+    now.dynamic_shared_bytes = kernel.dynamic_shared_bytes;
+    if (std::exchange(now.function, kernel.function) != kernel.function)
+      now.name = driver_.name_of(kernel.function);
+    const bool changed = now != found->launch;
+    found->launch = now;
+    return changed;
   });
 }
 
 /// XLA makes one for each step: calls of libraries are captured again.
-void Tracer::graph_in_graph_changed(void* exec, void* node, void* graph_now) {
-  if (is_over()) return;
-  attempt([&] {
-    const std::shared_ptr<Graph> graph = find_graph(exec);
-    if (graph == nullptr) return;
-    const std::vector<GraphNode> now = driver_.nodes_of(graph_now);
-    std::unique_lock lock(graph->mutex);
+void Tracer::graph_in_graph_changed(void* exec, void* node, void* graph) {
+  change_graph(exec, [&](std::vector<GraphNode>& nodes) -> std::optional<bool> {
     std::vector<GraphNode*> inside;
-    for (GraphNode& one : graph->nodes) {
+    for (GraphNode& one : nodes) {
       if (one.inside == node) inside.push_back(&one);
     }
+    const std::vector<GraphNode> now = driver_.nodes_of(graph);
     const auto is_like = [](const GraphNode* one, const GraphNode& other) { return one->kind == other.kind; };
-    if (inside.empty() || !std::ranges::equal(inside, now, is_like)) {
-      lock.unlock();
-      return graph_destroyed(exec);
-    }
+    if (inside.empty() || !std::ranges::equal(inside, now, is_like)) return std::nullopt;
+    bool changed = false;
     for (std::size_t i = 0; i < now.size(); ++i) {
-      if (inside[i]->launch == now[i].launch) continue;
+      changed = changed || inside[i]->launch != now[i].launch;
       inside[i]->launch = now[i].launch;
-      graph->launched.clear();
     }
+    return changed;
   });
 }
 
 void Tracer::graph_node_enabled(void* exec, void* node, bool enabled) {
-  if (is_over()) return;
-  attempt([&] {
-    const std::shared_ptr<Graph> graph = find_graph(exec);
-    if (graph == nullptr) return;
-    std::unique_lock lock(graph->mutex);
-    const auto found = std::ranges::find(graph->nodes, node, &GraphNode::handle);
-    if (found == graph->nodes.end()) {
-      lock.unlock();
-      return graph_destroyed(exec);
-    }
-    if (std::exchange(found->is_disabled, !enabled) == enabled) graph->launched.clear();
+  change_graph(exec, [&](std::vector<GraphNode>& nodes) -> std::optional<bool> {
+    const auto found = std::ranges::find(nodes, node, &GraphNode::handle);
+    if (found == nodes.end()) return std::nullopt;
+    return std::exchange(found->is_disabled, !enabled) == enabled;
   });
 }
 

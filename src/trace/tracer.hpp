@@ -181,6 +181,8 @@ class Tracer : public ProgramListener {
   TracedKernel* kernel_of(const LaunchCall& call, const Context& context);
   Launched launched_by(Graph& graph, const LaunchCall& call, const Context& context);
   std::shared_ptr<Graph> find_graph(void* exec) const;
+  template <typename Change>
+  void change_graph(void* exec, Change change);
   Launched find_launched(const std::vector<GraphNode>& nodes, const LaunchCall& call, const Context& context,
                          std::string_view& why_not);
   void name_region(const Launched& launched);
