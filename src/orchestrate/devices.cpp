@@ -158,7 +158,7 @@ ExitStatus tell_failures(const EachDevice& each, std::span<const Ending> endings
     worst = std::max(worst, status);
     if (status == ExitStatus::done || (stop_asked() && status == ExitStatus::no_verdict)) continue;
     const GpuHere& gpu = each.gpus[i];
-    const std::string log = file_of_gpu(each.rows, gpu.index).string() + ".log";
+    const std::string log = log_of(file_of_gpu(each.rows, gpu.index)).string();
     std::error_code unknown;
     fmt::print(console.err, "gpu {} failed{}: {}; its lines above say why{}\n", gpu.index,
                gpu.uuid.empty() ? "" : fmt::format(" ({})", gpu.uuid), to_string(endings[i]),

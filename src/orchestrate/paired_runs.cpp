@@ -28,12 +28,17 @@ bool measured(Ending ending) {
          ending == Ending{.status = static_cast<int>(ExitStatus::no_verdict)};
 }
 
+/// What `occbench run` itself prints; log_of() has what its programs do.
+fs::path log_of_run(fs::path rows) {
+  return rows.replace_extension(".log");
+}
+
 /// What kept the program from writing a file of rows; empty if it did.
 std::string run_once(const fs::path& program, const PairPlan& plan, const fs::path& out) {
   std::vector<std::string> arguments = {"run"};
   arguments.insert(arguments.end(), plan.arguments.begin(), plan.arguments.end());
   arguments.insert(arguments.end(), {"--require-gpu", "--out", out.string()});
-  const fs::path log = fs::path(out).replace_extension(".log");
+  const fs::path log = log_of_run(out);
   const Ending ending =
       ChildProcess(ProgramStart{.program = program, .arguments = std::move(arguments), .output = log}).wait();
   if (measured(ending) && fs::exists(out)) return "";
@@ -56,8 +61,8 @@ PairedRuns run_pairs(const PairPlan& plan, std::ostream& progress) {
     return plan.folder / fmt::format("{:02}-{}.csv", run + 1, is_of_a(run) ? 'a' : 'b');
   };
   for (int run = 0; run < 2 * plan.pairs; ++run) {
-    require_log(rows_of(run).replace_extension(".log"));
-    require_log(rows_of(run) += ".log");  // of its programs
+    require_log(log_of_run(rows_of(run)));
+    require_log(log_of(rows_of(run)));
   }
   PairedRuns runs;
   for (int run = 0; run < 2 * plan.pairs; ++run) {

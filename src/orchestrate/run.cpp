@@ -42,11 +42,6 @@ std::string last_lines(const fs::path& file) {
   return text.substr(text.size() - std::min(text.size(), kCharacters));
 }
 
-/// What the programs print goes here.
-fs::path log_of(const fs::path& out) {
-  return out.string() + ".log";
-}
-
 /// The rows of a file that another process appends to, each once.
 class GrowingRows {
  public:
@@ -339,6 +334,10 @@ CaseRecord simulated(const CaseRecord& recorded, const Provenance& provenance) {
 }
 
 }  // namespace
+
+fs::path log_of(const fs::path& rows) {
+  return rows.string() + ".log";
+}
 
 std::set<std::string> names_of(std::span<const CaseRecord> cases) {
   std::set<std::string> names;

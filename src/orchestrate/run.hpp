@@ -12,6 +12,9 @@
 // Measuring programs as child processes: their progress, their rows, and what becomes of one that dies.
 namespace occbench {
 
+/// Where the programs that measure a file of rows print.
+std::filesystem::path log_of(const std::filesystem::path& rows);
+
 /// "experiment/case" of each.
 std::set<std::string> names_of(std::span<const CaseRecord> cases);
 
