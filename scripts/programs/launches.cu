@@ -1,6 +1,9 @@
 // How long launches take, by the host's clock. `launches looked N`: N launches of one kernel, nanoseconds each, waiting for
 // the GPU now and then. `launches cold N SECONDS`: after so many seconds of launches, N of them, each once
 // 2 MB of other memory were read, as by a program that does much between launches: what the fastest twentieth takes at most. `launches counted N`: N configurations, four launches of each, milliseconds in all.
+// `launches waits SECONDS PERCENT`: once PERCENT of the free device memory is taken, launches of that memory's kernel for so many seconds;
+// the milliseconds of those launches and synchronizations that took more than 10, the longest, what of the free memory went meanwhile in
+// MB, and whether what was computed is right.
 // `launches threads N`: 64 threads, N launches each. `launches killed N`: launches until the process kills itself after N
 // milliseconds, and prints how many it had made.
 #include <algorithm>
@@ -88,6 +91,49 @@ double milliseconds_of(int configurations) {
   return 1e3 * (seconds() - begin);
 }
 
+__global__ void add(unsigned* values, std::size_t count) {
+  for (std::size_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x)
+    values[i] = values[i] * 3 + static_cast<unsigned>(i);
+}
+
+int wait_for(double during, double percent) {
+  constexpr double kLongMs = 10;
+  std::size_t free_at_first = 0;
+  std::size_t free_at_last = 0;
+  std::size_t total = 0;
+  unsigned* values = nullptr;
+  if (cudaMemGetInfo(&free_at_first, &total) != cudaSuccess) return 1;
+  const auto bytes = static_cast<std::size_t>(percent / 100 * static_cast<double>(free_at_first));
+  if (cudaMalloc(&values, std::max<std::size_t>(bytes, 1 << 20)) != cudaSuccess) return 1;
+  constexpr std::size_t kCount = 200'000;
+  if (cudaMemset(values, 0, kCount * sizeof *values) != cudaSuccess) return 1;
+  if (cudaMemGetInfo(&free_at_first, &total) != cudaSuccess) return 1;
+  std::size_t least_free = free_at_first;
+  double waited = 0;
+  double longest = 0;
+  int made = 0;
+  for (const double end = seconds() + during; seconds() < end; ++made) {
+    const double begin = seconds();
+    add<<<132, 256>>>(values, kCount);
+    if (made % 4 == 0 && cudaDeviceSynchronize() != cudaSuccess) return 1;
+    const double took = 1e3 * (seconds() - begin);
+    if (took > kLongMs) waited += took;
+    longest = std::max(longest, took);
+    if (made % 1000 != 0) continue;
+    if (cudaMemGetInfo(&free_at_last, &total) != cudaSuccess) return 1;
+    least_free = std::min(least_free, free_at_last);
+  }
+  // What any number of launches has computed: the first value stays 0, the second counts.
+  unsigned first[2] = {1, 0};
+  if (cudaMemcpy(first, values, sizeof first, cudaMemcpyDeviceToHost) != cudaSuccess) return 1;
+  unsigned expected = 0;
+  for (int i = 0; i < made; ++i) expected = expected * 3 + 1;
+  std::printf("waited %.1f\nlongest %.1f\ntaken %.1f\ncorrect %d\n", waited, longest,
+              static_cast<double>(free_at_first - least_free) / (1 << 20),
+              first[0] == 0 && first[1] == expected);
+  return cudaFree(values) == cudaSuccess ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int, char** words) {
@@ -101,6 +147,8 @@ int main(int, char** words) {
     const double end = seconds() + std::atof(words[3]);
     while (seconds() < end) static_cast<void>(nanoseconds_of(5000));
     std::printf("nanoseconds %.1f\n", cold_nanoseconds_of(count));
+  } else if (std::strcmp(words[1], "waits") == 0) {
+    return wait_for(count, std::atof(words[3]));
   } else if (std::strcmp(words[1], "threads") == 0) {
     launch_from_threads(count);
   } else if (std::strcmp(words[1], "killed") == 0) {

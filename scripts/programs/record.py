@@ -298,6 +298,17 @@ class Recording:
         threads = self.traced([f"{self.programs}/launches", "threads", "2000"], limit=60)
         print(f"64 threads: {threads.seconds:.1f} s, status {threads.status} {threads.err[-300:]}{threads.out[-500:]}")
 
+    def measure_waits(self) -> None:
+        """What a thread that launches waits for while counting and sampling are set up, also where the device's memory is nearly full."""
+        for percent, memory in (("1", ""), ("99", " where 99 % of the device memory is taken")):
+            command = [f"{self.programs}/launches", "waits", "6", percent]
+            for way, run in (("alone", Done), ("trace", self.traced)):
+                done = [run(command) for _ in range(3)]
+                self.cost(f"waits above 10 ms in all{memory}, {way}", "ms", [one.number("waited") for one in done])
+                self.cost(f"the longest{memory}, {way}", "ms", [one.number("longest") for one in done])
+                self.cost(f"free memory gone{memory}, {way}", "MB", [one.number("taken") for one in done])
+                print(f"computed right: {[one.line('correct') for one in done]}\n{done[-1].out[-400:]}", flush=True)
+
     def choose(self, tuners: list[str]) -> None:
         """What programs that time kernels to choose among them choose, in turns alone and traced."""
         lines = []
@@ -361,7 +372,7 @@ def remove_scratch(folder: Path) -> None:
 
 
 def main() -> None:
-    parts = "compare,samples,choices,costs,kill"
+    parts = "compare,samples,choices,costs,waits,kill"
     options = arguments(__doc__, parts, only="programs to compare or tuners, separated by commas")
     recording = Recording(options)
     only = options.only.split(",") if options.only else []
@@ -370,6 +381,7 @@ def main() -> None:
         "samples": recording.compare_samples,
         "choices": lambda: recording.choose([name for name in ROUNDS_OF_TUNERS if name in only or not only]),
         "costs": recording.measure_costs,
+        "waits": recording.measure_waits,
         "kill": recording.kill,
     }
     for part, record in do.items():

@@ -96,6 +96,7 @@ enum class Uncounted : std::uint64_t {
   while_capturing,
   warm_up,
   failed,  ///< tried, and the driver refused it or CUPTI could not
+  beyond_budget,
 };
 
 /// Launches of a kernel so far. A later entry of its number takes the place of an earlier one.

@@ -74,13 +74,16 @@ std::string why_uncounted(const LaunchTotals& totals, const ProgramLaunches& see
     return "CUDA graphs of several kernels launch it, which only windows of samples count, and none held it: "
            "by default they begin half a second after a program's first graph";
   if (seen.launches == 1) return "launched once";
-  static constexpr std::string_view kInOrder[] = {"",
-                                                  "left out by --kernels",
-                                                  "it waits for other GPUs",
-                                                  "launched in a second context of its GPU",
-                                                  "launched only while a stream captured",
-                                                  "launched only in the warm-up (--after 0 does without)",
-                                                  "it was tried, and could not be"};
+  static constexpr std::string_view kInOrder[] = {
+      "",
+      "left out by --kernels",
+      "it waits for other GPUs",
+      "launched in a second context of its GPU",
+      "launched only while a stream captured",
+      "launched only in the warm-up (--after 0 does without)",
+      "it was tried, and could not be",
+      "counting had taken its share of the run time (--counters 1 "
+      "counts one of each)"};
   const auto place = static_cast<std::size_t>(totals.uncounted);
   return std::string(place < std::size(kInOrder) ? kInOrder[place] : "");
 }

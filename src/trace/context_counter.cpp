@@ -1,5 +1,6 @@
 #include "trace/context_counter.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -144,19 +145,19 @@ bool ContextCounter::end(bool launched) {
 /// While the gate is closed and nothing runs.
 void ContextCounter::end_session() {
   if (broken_ || !in_session_.exchange(false)) return;
-  may_repeat_ = false;
   tended_in_vain_ = 0;
   const std::vector<std::optional<std::uint32_t>> kernels = std::exchange(kernels_, {});
   charge([&] {
     if (std::exchange(range_left_open_, false)) context_->abandon();
     listener_.readings(kernels, context_->stop(kernels.size()));
   });
+  countable_ = std::min(budget_.allows(CountingBudget::Clock::now()), Countable::first);
 }
 
 void ContextCounter::tend() {
   constexpr int kMostTries = 6;
   const bool given_up = tended_in_vain_ >= kMostTries;
-  if (!in_session_ || given_up) may_repeat_ = budget_.allows(CountingBudget::Clock::now());
+  if (!in_session_ || given_up) countable_ = budget_.allows(CountingBudget::Clock::now());
   if (!in_session_ || given_up || broken_ || now_ms() - last_counted_ms_ < times_.session.count()) return;
   const Patience patience = times_.tending * (1 << tended_in_vain_);
   const LaunchGate::Closed closed = take_over(patience);

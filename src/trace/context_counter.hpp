@@ -18,6 +18,7 @@
 #include "measure/cupti.hpp"
 #include "measure/range_profiler.hpp"
 #include "trace/captures.hpp"
+#include "trace/counting_plan.hpp"
 
 namespace occbench {
 
@@ -54,12 +55,13 @@ class CountedContext {
   virtual CounterReadings stop(std::size_t ranges) = 0;
 };
 
-/// How much of a program's time counting may take once each configuration has been counted: a fiftieth, from the
-/// first launch that was counted on. Thread-safe.
+/// How much of a program's time counting may take: a fiftieth, from the first launch that was counted on. First readings of kernels and
+/// configurations may take a quarter of a second before that: some 60 readings. Thread-safe.
 class CountingBudget {
  public:
   using Clock = std::chrono::steady_clock;
   static constexpr int kShare = 50;
+  static constexpr std::chrono::milliseconds kOfFirst{250};
 
   /// Counting held the program from `begin` to `end`.
   void spend(Clock::time_point begin, Clock::time_point end) {
@@ -68,10 +70,11 @@ class CountingBudget {
     spent_ += end - begin;
   }
 
-  /// False before anything was spent.
-  bool allows(Clock::time_point now) const {
+  /// First readings alone before anything was spent.
+  Countable allows(Clock::time_point now) const {
     const std::lock_guard lock(mutex_);
-    return first_ && now - *first_ >= kShare * spent_;
+    if (first_ && now - *first_ >= kShare * spent_) return Countable::any;
+    return spent_ < kOfFirst ? Countable::first : Countable::beyond_budget;
   }
 
  private:
@@ -164,10 +167,9 @@ class ContextCounter {
     return usable_.load(std::memory_order_relaxed);
   }
 
-  /// Whether time may be spent on launches of which others like them were counted already. It is decided
-  /// between sessions, so that such launches are counted together.
-  bool may_repeat() const {
-    return may_repeat_.load(std::memory_order_relaxed);
+  /// Which launches time may be spent on. It is decided between sessions, so that such launches are counted together.
+  Countable countable() const {
+    return countable_.load(std::memory_order_relaxed);
   }
 
   /// For launches that are not counted.
@@ -230,7 +232,7 @@ class ContextCounter {
   std::atomic<bool> broken_{false};  ///< CUPTI failed: it is left alone
   std::atomic<bool> gone_{false};    ///< the context is, or about to be
   std::atomic<bool> prepared_{false};
-  std::atomic<bool> may_repeat_{false};
+  std::atomic<Countable> countable_{Countable::first};
   std::atomic<int> tended_in_vain_{0};  ///< since a session ended
   CountingBudget budget_;
   // All below only while the gate is closed.

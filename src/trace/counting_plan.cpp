@@ -34,9 +34,10 @@ bool CountingPlan::take(TracedKernel& kernel, Countable countable) {
   const bool is_first = kernel.seen++ == 0;
   const Uncounted before = kernel.uncounted;
   if (before == Uncounted::left_out || before == Uncounted::waits_for_gpus) return false;
-  const Uncounted now = !warmed_up()                   ? Uncounted::warm_up
-                        : countable == Countable::none ? Uncounted::while_capturing
-                                                       : Uncounted::failed;
+  const Uncounted now = !warmed_up()                            ? Uncounted::warm_up
+                        : countable == Countable::none          ? Uncounted::while_capturing
+                        : countable == Countable::beyond_budget ? Uncounted::beyond_budget
+                                                                : Uncounted::failed;
   if (is_first) return false;
   if (before != now) kernel.uncounted = now;
   if (now != Uncounted::failed || kernel.tried >= rules_.counted + kMoreTries) return false;

@@ -13,15 +13,16 @@ namespace occbench {
 
 struct CountingRules {
   int counted = 3;     ///< launches of each kernel and configuration, after its first
-  bool paced = false;  ///< all but the first of these only while counting takes a small share of the time
+  bool paced = false;  ///< only while counting takes a small share of the time
   std::optional<std::int64_t>
       after;  ///< launches before any is counted; empty = until the program repeats itself
   std::function<bool(std::string_view)> wanted;  ///< by mangled name; empty = all
 };
 
-/// What may be counted when a launch is looked at.
+/// What may be counted when a launch is looked at, from little to much.
 enum class Countable {
-  none,   ///< a stream captures, and the launch may be captured
+  none,  ///< a stream captures, and the launch may be captured
+  beyond_budget,
   first,  ///< one whose kernel and configuration has not been counted
   any,
 };

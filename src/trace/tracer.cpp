@@ -403,8 +403,7 @@ bool Tracer::count_if_due(const LaunchCall& call, Context& context, const Launch
   ContextCounter& counter = *context.counter;
   if (counter.usable() && !context.gpu->is_handed_over) {
     counter.prepare();
-    Countable countable = Countable::any;
-    if (options_.counting.paced && !counter.may_repeat()) countable = Countable::first;
+    Countable countable = options_.counting.paced ? counter.countable() : Countable::any;
     if (captures_.any()) countable = Countable::none;
     TracedKernel* const kernel = launched.kernel;
     if (kernel != nullptr && plan_.take(*kernel, countable) && begin_to_count(call, context, *kernel))

@@ -446,6 +446,8 @@ TEST_F(ProcessEntriesTest, SayWhyAKernelWasNotCounted) {
   EXPECT_EQ(entry().seen.counters_status, CountersStatus::off);
   totals.uncounted = Uncounted::left_out;
   EXPECT_THAT(entry().seen.note, HasSubstr("--kernels"));
+  totals.uncounted = Uncounted::beyond_budget;
+  EXPECT_THAT(entry().seen.note, HasSubstr("--counters 1"));
   totals.uncounted = Uncounted::unknown;
   EXPECT_EQ(entry().seen.note, "not counted") << "no reason is known";
   totals.of_graphs = 10;

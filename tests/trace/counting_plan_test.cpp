@@ -174,6 +174,9 @@ TEST(CountingPlan, KnowsWhyAKernelWasNotCounted) {
   EXPECT_EQ(counting.kernel(launch(3)).uncounted, Uncounted::warm_up);
   for (int i = 0; i < 10; ++i) EXPECT_FALSE(counting.counts(launch(3), Countable::none));
   EXPECT_EQ(counting.kernel(launch(3)).uncounted, Uncounted::while_capturing);
+  for (int i = 0; i < 10; ++i) EXPECT_FALSE(counting.counts(launch(3), Countable::beyond_budget));
+  EXPECT_EQ(counting.kernel(launch(3)).uncounted, Uncounted::beyond_budget);
+  EXPECT_TRUE(counting.counts(launch(3), Countable::first)) << "it may be later";
 }
 
 TEST(CountingPlan, TellsAKernelFromTheOneWhoseHandleItHas) {
@@ -250,15 +253,26 @@ TEST(Captures, OfEachThreadsOwnDefaultStreamAreTheThreads) {
 TEST(CountingBudget, AllowsAFiftiethOfTheTimeSinceTheFirst) {
   const CountingBudget::Clock::time_point begin{1h};
   CountingBudget budget;
-  EXPECT_FALSE(budget.allows(begin)) << "nothing was counted";
+  EXPECT_EQ(budget.allows(begin), Countable::first) << "nothing was counted";
   budget.spend(begin, begin + 20ms);
-  EXPECT_FALSE(budget.allows(begin + 20ms));
+  EXPECT_EQ(budget.allows(begin + 20ms), Countable::first);
   budget.spend(begin + 500ms, begin + 512ms);
-  EXPECT_FALSE(budget.allows(begin + 1599ms));
-  EXPECT_TRUE(budget.allows(begin + 1600ms)) << "32 ms of 1,600";
+  EXPECT_EQ(budget.allows(begin + 1599ms), Countable::first);
+  EXPECT_EQ(budget.allows(begin + 1600ms), Countable::any) << "32 ms of 1,600";
   budget.spend(begin + 1600ms, begin + 1640ms);
-  EXPECT_FALSE(budget.allows(begin + 3599ms));
-  EXPECT_TRUE(budget.allows(begin + 3600ms));
+  EXPECT_EQ(budget.allows(begin + 3599ms), Countable::first);
+  EXPECT_EQ(budget.allows(begin + 3600ms), Countable::any);
+}
+
+TEST(CountingBudget, AllowsFirstReadingsAQuarterOfASecondBefore) {
+  const CountingBudget::Clock::time_point begin{1h};
+  CountingBudget budget;
+  budget.spend(begin, begin + 249ms);
+  EXPECT_EQ(budget.allows(begin + 249ms), Countable::first);
+  budget.spend(begin + 249ms, begin + 252ms);
+  EXPECT_EQ(budget.allows(begin + 252ms), Countable::beyond_budget);
+  EXPECT_EQ(budget.allows(begin + 12599ms), Countable::beyond_budget);
+  EXPECT_EQ(budget.allows(begin + 12600ms), Countable::any) << "252 ms of 12,600";
 }
 
 TEST(LaunchGate, LetsNobodyBesideTheOneThatClosedIt) {
@@ -409,22 +423,22 @@ TEST_F(ContextCounterTest, TakesThemLaterWhereSomethingRuns) {
 
 TEST_F(ContextCounterTest, RepeatsInASessionOfItsOwnOnceThatCostsLittle) {
   counter->tend();
-  EXPECT_FALSE(counter->may_repeat()) << "nothing was counted";
+  EXPECT_EQ(counter->countable(), Countable::first) << "nothing was counted";
   gpu.stopping = 5ms;
   const auto first = Clock::now();
   EXPECT_TRUE(count(1));
-  EXPECT_FALSE(counter->may_repeat()) << "the session is for first readings";
+  EXPECT_EQ(counter->countable(), Countable::first) << "the session is for first readings";
   counter->tend();
-  EXPECT_FALSE(counter->may_repeat()) << "the session has just ended";
+  EXPECT_EQ(counter->countable(), Countable::first) << "the session has just ended";
   EXPECT_TRUE(wait_for(Patience(5000), [&] {
     counter->tend();
-    return counter->may_repeat();
+    return counter->countable() == Countable::any;
   }));
   EXPECT_GE(Clock::now() - first, 250ms) << "fifty times what its end took";
   EXPECT_TRUE(count(2));
-  EXPECT_TRUE(counter->may_repeat()) << "while the session lasts";
+  EXPECT_EQ(counter->countable(), Countable::any) << "while the session lasts";
   counter->tend();
-  EXPECT_FALSE(counter->may_repeat());
+  EXPECT_EQ(counter->countable(), Countable::first);
 }
 
 TEST_F(ContextCounterTest, RepeatsInASessionThatCannotBeEnded) {
@@ -432,7 +446,7 @@ TEST_F(ContextCounterTest, RepeatsInASessionThatCannotBeEnded) {
   gpu.idle = false;
   EXPECT_TRUE(wait_for(Patience(5000), [&] {
     counter->tend();
-    return counter->may_repeat();
+    return counter->countable() == Countable::any;
   }));
   EXPECT_EQ(gpu.count("stop"), 0);
   gpu.idle = true;
