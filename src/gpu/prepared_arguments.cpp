@@ -247,9 +247,10 @@ Results results_of(const void* function, const Launch& launch, const std::vector
 
 std::vector<std::byte> bytes_of_file(const std::filesystem::path& file, std::size_t size) {
   std::vector<std::byte> bytes(size);
-  std::ifstream stream(file, std::ios::binary);
-  stream.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(size));
-  if (!stream || stream.peek() != std::ifstream::traits_type::eof())
+  std::error_code unknown;  // nor is a pipe, at which a read could wait for ever, a file of this size
+  std::ifstream stream;
+  if (std::filesystem::file_size(file, unknown) == size && !unknown) stream.open(file, std::ios::binary);
+  if (!stream.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(size)))
     throw InputError("{} cannot be read or does not have the {} bytes of the buffer", file.string(), size);
   return bytes;
 }

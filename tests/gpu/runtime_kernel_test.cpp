@@ -10,6 +10,7 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <sys/stat.h>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -297,6 +298,10 @@ TEST(Arguments, AreBuffersWithTheBytesOfAFileOfTheirSize) {
   EXPECT_EQ(argument.file, file);
   EXPECT_THAT(bytes_of_file(file, 16), ::testing::Each(std::byte{'x'}));
   EXPECT_THROW(bytes_of_file(file, 12), InputError);
+  EXPECT_THROW(bytes_of_file(file, 20), InputError);
+  const std::string pipe = (folder.path() / "pipe").string();
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THROW(bytes_of_file(pipe, 16), InputError) << "nobody writes to it";
   const auto refusal = [](const std::string& text) -> std::string {
     return message_of([&] { parse_argument(text); });
   };
