@@ -3,10 +3,11 @@
     scripts/programs/build build/programs
     python3 scripts/programs/sampled.py --occbench build/release/bin/occbench --programs build/programs FOLDER
 
-Writes FOLDER/sampled.csv, a line for each program: what `occbench trace` says of it, whether it computed the same as without, and how
-far the kernels are from a trace with --counters 20 of a shorter run, in which what would be a graph is launched one by one. Kernels are
-compared if the middle half of these readings is within 0.3 points. FOLDER/sampled_kernels.csv has a line for each kernel with a counter
-in both, compared or not. The rows of both traces stay in FOLDER.
+Writes FOLDER/sampled.csv, a line for each program: what `occbench trace` says of it, whether it computed the same as without, how many
+seconds the process took alone and traced, also with a quarter of the rounds, and how far the kernels are from a trace with --counters 20
+of a shorter run, in which what would be a graph is launched one by one. Kernels are compared if the middle half of these readings is
+within 0.3 points. FOLDER/sampled_kernels.csv has a line for each kernel with a counter in both, compared or not. The rows of both traces
+stay in FOLDER.
 """
 
 import csv
@@ -15,7 +16,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from record import HERE, ROUNDS, Done, Recording, arguments, write_table
+from record import HERE, ROUNDS, Done, Recording, arguments, remove_scratch, write_table
 
 #: Rounds of record.py's programs, and lines of loops.py's, which take five seconds and more.
 LONG = {
@@ -28,6 +29,8 @@ LONG = {
 }
 LOOPS = {"tokens": 24, "tokens_graph": 6, "graph": 4, "network": 12, "steps": 16}
 LOOPS |= dict.fromkeys(("attention", "convolutions", "lstm", "factors", "reductions", "sort", "sparse"), 8)
+#: The short runs have this part of it, about two seconds.
+SHORTER = 4
 #: Of each kernel: the middle half of three readings is narrow more often than it tells.
 COUNTED = 20
 STABLE_POINTS = 0.3
@@ -112,37 +115,44 @@ def computed_by(done: Done, name: str) -> list[str]:
     return re.findall(r"^[\d.]+ (\S+)$", done.out, re.MULTILINE) if name in LOOPS else [done.line(name.split("_")[0])]
 
 
+def command_of(recording: Recording, name: str, count: int, *, graphs: bool = True) -> list[str]:
+    """So many rounds of a program, or loops of loops.py; without graphs what would be a graph is launched one by one."""
+    if name in LONG:
+        return [word for word in recording.command(name, count) if word != "ungraphed" or not graphs]
+    loops = f"{sys.executable} {HERE}/loops.py {name}{'' if graphs else ' ungraphed'}"
+    return ["sh", "-c", f"yes '' | head -n {count} | {loops}"]
+
+
 def main() -> None:
     options = arguments(__doc__, only="programs, separated by commas")
     recording = Recording(options)
-    long, short = {}, {}
-    for name in (*LONG, *LOOPS):
-        if options.only and name not in options.only.split(","):
-            continue
-        loops = f"{sys.executable} {HERE}/loops.py {name}"
-        long[name] = ["sh", "-c", f"yes '' | head -n {LOOPS.get(name)} | {loops}"]
-        short[name] = ["sh", "-c", f"echo | {loops} ungraphed"]
-        if name in LONG:
-            long[name] = [word for word in recording.command(name, LONG[name]) if word != "ungraphed"]
-            short[name] = recording.command(name, ROUNDS)
+    counts = {name: count for name, count in (LONG | LOOPS).items() if name in (options.only or name).split(",")}
+    long = {name: command_of(recording, name, count) for name, count in counts.items()}
     with ThreadPoolExecutor() as workers:  # the same on a busy machine: only what is computed is looked at
-        alone, again = (dict(zip(long, workers.map(Done, long.values()), strict=True)) for _ in range(2))
+        beside = dict(zip(long, workers.map(Done, long.values()), strict=True))
     lines, each = [], []
     for name in long:
         files = options.folder / f"{name}.csv", options.folder / f"{name}.counted.csv"
-        traced = recording.traced(long[name], out=files[0].name)
-        recording.traced(short[name], "--counters", f"{COUNTED}", out=files[1].name)
+        short = command_of(recording, name, max(1, counts[name] // SHORTER))
+        alone, traced = Done(long[name]), recording.traced(long[name], out=files[0].name)
+        short_alone, short_traced = Done(short), recording.traced(short)
+        counted = command_of(recording, name, ROUNDS if name in LONG else 1, graphs=False)
+        recording.traced(counted, "--counters", f"{COUNTED}", out=files[1].name)
         if not all(file.exists() for file in files):
             continue
-        values = [computed_by(done, name) for done in (alone[name], again[name], traced)]
+        values = [computed_by(done, name) for done in (beside[name], alone, traced)]
         same = str(values[0] == values[2]).lower() if values[0] == values[1] else "differ untraced"
         stamp, compared = {**recording.stamp(), "program": name}, kernels(*files)
         total_us = sum(number(row, "total_time_us") for row in rows_of(files[1]).values())
-        lines.append(stamp | {"same_values": same} | told_by(traced.out) | differences(compared, total_us))
+        runs = {"alone": alone, "traced": traced, "short_alone": short_alone, "short_traced": short_traced}
+        seconds = {f"{run}_s": f"{done.seconds:.2f}" for run, done in runs.items()}
+        told = {"same_values": same} | seconds | told_by(traced.out) | differences(compared, total_us)
+        lines.append(stamp | told)
         each += [stamp | line for line in compared]
         print(lines[-1], flush=True)
         write_table(options.folder / "sampled.csv", lines)
         write_table(options.folder / "sampled_kernels.csv", each)
+    remove_scratch(options.folder)
 
 
 if __name__ == "__main__":
