@@ -46,16 +46,16 @@ class Decoder:
         self.places = torch.arange(PROMPT + TOKENS, device=cuda)
         self.words = torch.zeros((1, PROMPT + TOKENS), dtype=torch.long, device=cuda)
         self.last = torch.zeros(1, dtype=torch.long, device=cuda)  # the place of the last word
-        self.takes_places = "cache_position" in inspect.signature(self.model.forward).parameters
+        # Versions of Transformers differ in the cache's name, and in whether it counts its words itself.
+        self.takes = inspect.signature(self.model.forward).parameters
 
     def next_word(self, words, places):
         later = self.places > places[:, None]
         mask = torch.zeros(later.shape, dtype=torch.half, device=cuda).masked_fill_(later, float("-inf"))
-        where = {"cache_position": places} if self.takes_places else {}
-        said = self.model(
-            words, attention_mask=mask[None, None], position_ids=places[None], past_key_values=self.cache,
-            use_cache=True, **where,
-        )  # fmt: skip
+        cache = {"cache" if "cache" in self.takes else "past_key_values": self.cache}
+        if "cache_position" in self.takes:
+            cache["cache_position"] = places
+        said = self.model(words, attention_mask=mask[None, None], position_ids=places[None], use_cache=True, **cache)
         return said.logits[:, -1].argmax(-1, keepdim=True)
 
     @torch.no_grad()
