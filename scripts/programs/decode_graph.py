@@ -27,14 +27,14 @@ def language_model():
 
 
 def static_cache(config):
-    """Of PROMPT + TOKENS words; older versions of Transformers ask for more."""
+    """Of PROMPT + TOKENS words; older versions of Transformers have to be told more."""
     from transformers import StaticCache
 
     size = {"config": config, "max_cache_len": PROMPT + TOKENS}
     try:
-        return StaticCache(**size)
-    except TypeError:
         return StaticCache(**size, max_batch_size=1, device=cuda, dtype=torch.half)
+    except TypeError:
+        return StaticCache(**size)
 
 
 class Decoder:
