@@ -1,7 +1,7 @@
 """Loops of one kind in PyTorch, one for each line of standard input; answers with its seconds and a value. `loops.py KIND [WORD...]`
 
-tokens: 64 tokens of a Llama of random weights (Transformers); tokens_graph: its forward pass as a CUDA graph; steps: 700 training steps
-of two layers, of 256 inputs, answered with the loss of the last;
+tokens: 64 tokens of a Llama of random weights (Transformers); tokens_graph: 16 times 64 of its tokens, each step a CUDA graph
+(decode_graph.py); steps: 700 training steps of two layers, of 256 inputs, answered with the loss of the last;
 graph: 64 kernels of 1 to 4 us as a CUDA graph; network: training steps of a graph network (PyTorch Geometric); attention, convolutions,
 lstm: forward and backward; factors: small Cholesky factors; reductions, sort, sparse: of one matrix or list each. With "ungraphed"
 what would be a graph is launched one by one, a tenth as often, so that its kernels can be counted; with "short" a loop is a tenth
@@ -13,24 +13,12 @@ import sys
 import time
 
 import torch
+from decode_graph import TOKENS, Decoder, captured, language_model
 
 kind = sys.argv[1]
 share = 0.1 if "short" in sys.argv else 1.0
 torch.manual_seed(0)
 cuda = torch.device("cuda")
-
-
-def captured(call):
-    """The call as a CUDA graph, and what it returns."""
-    side = torch.cuda.Stream()
-    with torch.no_grad(), torch.cuda.stream(side):
-        for _ in range(3):
-            call()
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.no_grad(), torch.cuda.graph(graph):
-        result = call()
-    return graph, result
 
 
 def ungraphed(call, count):
@@ -57,16 +45,6 @@ def replays(call, most):
     return loop
 
 
-def language_model():
-    from transformers import LlamaConfig, LlamaForCausalLM
-
-    config = LlamaConfig(
-        vocab_size=32000, hidden_size=1024, intermediate_size=2816, num_hidden_layers=8, num_attention_heads=16,
-        num_key_value_heads=16, max_position_embeddings=2048,
-    )  # fmt: skip
-    return LlamaForCausalLM(config).eval().to(cuda).half(), torch.randint(0, 32000, (1, 32), device=cuda)
-
-
 def tokens():
     model, words = language_model()
     count = {"max_new_tokens": round(share * 64), "min_new_tokens": round(share * 64)}
@@ -79,8 +57,19 @@ def tokens():
 
 
 def tokens_graph():
-    model, words = language_model()
-    return replays(lambda: model(words, use_cache=False).logits, 300)
+    decoder = Decoder()
+    decoder.prefill()
+    plain = "ungraphed" in sys.argv
+    step = decoder.step if plain else captured(decoder.step)[0].replay
+
+    def loop():
+        for _ in range(max(1, round(share * (2 if plain else 16)))):
+            decoder.prefill()
+            for _ in range(TOKENS - 1):
+                step()
+        return decoder.words.sum()
+
+    return loop
 
 
 def graph():

@@ -3,10 +3,11 @@
     scripts/programs/build build/programs
     python3 scripts/programs/sampled.py --occbench build/release/bin/occbench --programs build/programs FOLDER
 
-Writes FOLDER/sampled.csv, a line for each program: what `occbench trace` says of it, whether it computed the same as without, and how
-far the kernels are from a trace with --counters 20 of a shorter run, in which what would be a graph is launched one by one. Kernels are
-compared if the middle half of these readings is within 0.3 points. The rows of both traces stay in FOLDER. Of those from 5 us on, which
-are farther than 0.5 points from counting is printed: program, kernel, time when counted and in the program, occupancy likewise.
+Writes FOLDER/sampled.csv, a line for each program: what `occbench trace` says of it, whether it computed the same as without, how many
+seconds the process took alone and traced, also with a quarter of the rounds, and how far the kernels are from a trace with --counters 20
+of a shorter run, in which what would be a graph is launched one by one. Kernels are compared if the middle half of these readings is
+within 0.3 points. FOLDER/sampled_kernels.csv has a line for each kernel with a counter in both, compared or not. The rows of both traces
+stay in FOLDER.
 """
 
 import csv
@@ -15,7 +16,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from record import HERE, ROUNDS, Done, Recording, arguments, write_table
+from record import HERE, ROUNDS, Done, Recording, arguments, remove_scratch, write_table
 
 #: Rounds of record.py's programs, and lines of loops.py's, which take five seconds and more.
 LONG = {
@@ -28,10 +29,13 @@ LONG = {
 }
 LOOPS = {"tokens": 24, "tokens_graph": 6, "graph": 4, "network": 12, "steps": 16}
 LOOPS |= dict.fromkeys(("attention", "convolutions", "lstm", "factors", "reductions", "sort", "sparse"), 8)
+#: The short runs have this part of it, about two seconds.
+SHORTER = 4
 #: Of each kernel: the middle half of three readings is narrow more often than it tells.
 COUNTED = 20
 STABLE_POINTS = 0.3
 LONG_US = 5
+LIMITS = {"long": 0.5, "short": 1}
 KEY = ("variant", "kernel", "parameters", "dynamic_shared_bytes")
 
 
@@ -44,30 +48,50 @@ def number(row: dict[str, str], column: str) -> float:
     return float(row[column] or 0)
 
 
-def differences(sampled: Path, counted: Path) -> dict[str, str]:
-    """How many kernels both have, and which share of the short and of the long ones is within 1 and 0.5 points."""
+def kernels(sampled: Path, counted: Path) -> list[dict[str, str]]:
+    """A line for each kernel and configuration that has a counter in both files."""
     ours, theirs = rows_of(sampled), rows_of(counted)
-    total = sum(number(row, "total_time_us") for row in theirs.values())
-    both = [key for key in ours.keys() & theirs.keys() if ours[key]["achieved_pct"] and theirs[key]["achieved_pct"]]
-    stable = {
-        key
-        for key in both
-        if number(theirs[key], "achieved_spread_points") <= STABLE_POINTS
-        and number(theirs[key], "launches") >= COUNTED / 2
-    }
-    points = {key: number(ours[key], "achieved_pct") - number(theirs[key], "achieved_pct") for key in both}
-    told = {"countings": f"{COUNTED}", "counted_kernels": f"{len(both)}", "stable_kernels": f"{len(stable)}"}
-    told["stable_pct"] = f"{100 * sum(number(theirs[key], 'total_time_us') for key in stable) / max(total, 1e-9):.1f}"
-    for kind, is_of, limit in (("long", float.__ge__, 0.5), ("short", float.__lt__, 1)):
-        of = [abs(points[key]) for key in stable if is_of(number(theirs[key], "time_us"), float(LONG_US))]
-        within = f"{100 * sum(point <= limit for point in of) / len(of):.1f}" if of else ""
-        told |= {f"{kind}_kernels": f"{len(of)}", f"{kind}_within_pct": within}
-    told["worst_points"] = f"{max(abs(points[key]) for key in stable):.2f}" if stable else ""
-    for key in sorted(stable, key=lambda key: ours[key]["case"]):
-        if number(theirs[key], "time_us") >= LONG_US and abs(points[key]) > 0.5:
-            numbers = [number(rows[key], name) for name in ("time_us", "achieved_pct") for rows in (theirs, ours)]
-            print("{:15}{:56}{:15.2f}{:16.2f}{:12.2f}{:10.2f}".format(sampled.stem, ours[key]["case"][:56], *numbers))
-    return told
+    lines = []
+    for key, our in ours.items():
+        their = theirs.get(key)
+        if not their or not our["achieved_pct"] or not their["achieved_pct"]:
+            continue
+        repeats = number(their, "achieved_spread_points") <= STABLE_POINTS and number(their, "launches") >= COUNTED / 2
+        line = {"case": our["case"], "launches": our["launches"], "counted_total_us": their["total_time_us"]}
+        line["source"] = "sampled" if our["counters_status"] == "sampled" else "counted"
+        line |= {"counted_time_us": their["time_us"], "time_us": our["time_us"]}
+        line |= {"counted_achieved_pct": their["achieved_pct"], "achieved_pct": our["achieved_pct"]}
+        line |= {"counted_spread_points": their["achieved_spread_points"], "compared": str(repeats).lower()}
+        lines.append(line)
+    return lines
+
+
+def differences(lines: list[dict[str, str]], total_us: float) -> dict[str, str]:
+    """How many kernels are compared, and which share of the short and of the long ones is within 1 and 0.5 points.
+
+    Of all, and of those that were sampled. `total_us`: of all rows that were counted.
+    """
+    stable = [line for line in lines if line["compared"] == "true"]
+    sampled = [line for line in stable if line["source"] == "sampled"]
+    told = {"countings": f"{COUNTED}", "counted_kernels": f"{len(lines)}", "stable_kernels": f"{len(stable)}"}
+    told["stable_pct"] = f"{100 * sum(number(line, 'counted_total_us') for line in stable) / max(total_us, 1e-9):.1f}"
+    told |= {f"{kind}_{name}": value for kind in LIMITS for name, value in within(stable, kind).items()}
+    told["worst_points"] = f"{max(map(points, stable)):.2f}" if stable else ""
+    told["sampled_kernels"] = f"{len(sampled)}"
+    told["sampled_pct"] = f"{100 * len(sampled) / len(stable):.1f}" if stable else ""
+    return told | {f"sampled_{kind}_{name}": value for kind in LIMITS for name, value in within(sampled, kind).items()}
+
+
+def points(line: dict[str, str]) -> float:
+    """How far the program's occupancy is from counting."""
+    return abs(number(line, "achieved_pct") - number(line, "counted_achieved_pct"))
+
+
+def within(lines: list[dict[str, str]], kind: str) -> dict[str, str]:
+    """How many of the lines are of this kind, and which share is within its limit."""
+    of = [points(line) for line in lines if (number(line, "counted_time_us") >= LONG_US) == (kind == "long")]
+    share = f"{100 * sum(point <= LIMITS[kind] for point in of) / len(of):.1f}" if of else ""
+    return {"kernels": f"{len(of)}", "within_pct": share}
 
 
 def told_by(text: str) -> dict[str, str]:
@@ -91,35 +115,44 @@ def computed_by(done: Done, name: str) -> list[str]:
     return re.findall(r"^[\d.]+ (\S+)$", done.out, re.MULTILINE) if name in LOOPS else [done.line(name.split("_")[0])]
 
 
+def command_of(recording: Recording, name: str, count: int, *, graphs: bool = True) -> list[str]:
+    """So many rounds of a program, or loops of loops.py; without graphs what would be a graph is launched one by one."""
+    if name in LONG:
+        return [word for word in recording.command(name, count) if word != "ungraphed" or not graphs]
+    loops = f"{sys.executable} {HERE}/loops.py {name}{'' if graphs else ' ungraphed'}"
+    return ["sh", "-c", f"yes '' | head -n {count} | {loops}"]
+
+
 def main() -> None:
     options = arguments(__doc__, only="programs, separated by commas")
     recording = Recording(options)
-    long, short = {}, {}
-    for name in (*LONG, *LOOPS):
-        if options.only and name not in options.only.split(","):
-            continue
-        loops = f"{sys.executable} {HERE}/loops.py {name}"
-        long[name] = ["sh", "-c", f"yes '' | head -n {LOOPS.get(name)} | {loops}"]
-        short[name] = ["sh", "-c", f"echo | {loops} ungraphed"]
-        if name in LONG:
-            long[name] = [word for word in recording.command(name, LONG[name]) if word != "ungraphed"]
-            short[name] = recording.command(name, ROUNDS)
+    counts = {name: count for name, count in (LONG | LOOPS).items() if name in (options.only or name).split(",")}
+    long = {name: command_of(recording, name, count) for name, count in counts.items()}
     with ThreadPoolExecutor() as workers:  # the same on a busy machine: only what is computed is looked at
-        alone, again = (dict(zip(long, workers.map(Done, long.values()), strict=True)) for _ in range(2))
-    lines = []
+        beside = dict(zip(long, workers.map(Done, long.values()), strict=True))
+    lines, each = [], []
     for name in long:
         files = options.folder / f"{name}.csv", options.folder / f"{name}.counted.csv"
-        traced = recording.traced(long[name], out=files[0].name)
-        recording.traced(short[name], "--counters", f"{COUNTED}", out=files[1].name)
+        short = command_of(recording, name, max(1, counts[name] // SHORTER))
+        alone, traced = Done(long[name]), recording.traced(long[name], out=files[0].name)
+        short_alone, short_traced = Done(short), recording.traced(short)
+        counted = command_of(recording, name, ROUNDS if name in LONG else 1, graphs=False)
+        recording.traced(counted, "--counters", f"{COUNTED}", out=files[1].name)
         if not all(file.exists() for file in files):
             continue
-        values = [computed_by(done, name) for done in (alone[name], again[name], traced)]
+        values = [computed_by(done, name) for done in (beside[name], alone, traced)]
         same = str(values[0] == values[2]).lower() if values[0] == values[1] else "differ untraced"
-        lines.append(
-            {**recording.stamp(), "program": name, "same_values": same} | told_by(traced.out) | differences(*files)
-        )
+        stamp, compared = {**recording.stamp(), "program": name}, kernels(*files)
+        total_us = sum(number(row, "total_time_us") for row in rows_of(files[1]).values())
+        runs = {"alone": alone, "traced": traced, "short_alone": short_alone, "short_traced": short_traced}
+        seconds = {f"{run}_s": f"{done.seconds:.2f}" for run, done in runs.items()}
+        told = {"same_values": same} | seconds | told_by(traced.out) | differences(compared, total_us)
+        lines.append(stamp | told)
+        each += [stamp | line for line in compared]
         print(lines[-1], flush=True)
         write_table(options.folder / "sampled.csv", lines)
+        write_table(options.folder / "sampled_kernels.csv", each)
+    remove_scratch(options.folder)
 
 
 if __name__ == "__main__":

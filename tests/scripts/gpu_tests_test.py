@@ -1,7 +1,7 @@
-"""scripts/gpu_tests, and what it recorded; how scripts/programs/record.py finds a kernel's rows among those of ncu."""
+"""scripts/gpu_tests, and what it recorded; how scripts/programs/record.py finds a kernel's rows among those of ncu, and sampled.py
+compares kernels."""
 
 import csv
-import importlib.util
 import os
 import subprocess
 import sys
@@ -81,10 +81,10 @@ class GpuTests(unittest.TestCase):
         self.assertIn("gpu.racecheck_judges_shared_race", passed)
 
 
-SPEC = importlib.util.spec_from_file_location("record_programs", ROOT / "scripts" / "programs" / "record.py")
-record = importlib.util.module_from_spec(SPEC)
-sys.modules[SPEC.name] = record
-SPEC.loader.exec_module(record)
+sys.path.append(str(ROOT / "scripts" / "programs"))
+import sampled  # noqa: E402
+
+import record  # noqa: E402
 
 
 class Names(unittest.TestCase):
@@ -97,6 +97,32 @@ class Names(unittest.TestCase):
             self.assertEqual(record.of_any_build(by_ncu), record.of_any_build(of_row))
         self.assertEqual(record.of_any_build("_Z6reducePf"), "_Z6reducePf")
         self.assertNotEqual(record.of_any_build("_ZN3cub4scanEvv"), record.of_any_build("_ZN3cub4sortEvv"))
+
+
+class SampledKernels(unittest.TestCase):
+    ROW = dict.fromkeys((*sampled.KEY, "case"), "a<<<1, 32>>>") | {
+        "launches": "900", "total_time_us": "60", "time_us": "6", "counters_status": "ok", "achieved_pct": "50",
+        "achieved_spread_points": "0.1",
+    }  # fmt: skip
+
+    def test_each_is_listed_and_those_that_repeat_are_compared(self):
+        far = {"kernel": "b", "counters_status": "sampled", "achieved_pct": "51"}
+        short = far | {"kernel": "c", "time_us": "2"}
+        spread = {"kernel": "d", "achieved_spread_points": "4", "total_time_us": "180"}
+        with tempfile.TemporaryDirectory() as folder:
+            files = Path(folder) / "ours.csv", Path(folder) / "counted.csv"
+            record.write_table(files[0], [self.ROW | change for change in ({}, far, short, spread)])
+            counted = [{**change, "counters_status": "ok", "achieved_pct": "50"} for change in ({}, far, short, spread)]
+            record.write_table(files[1], [self.ROW | change | {"launches": "20"} for change in counted])
+            lines = sampled.kernels(*files)
+        self.assertEqual([line["compared"] for line in lines], ["true", "true", "true", "false"])
+        self.assertEqual([line["source"] for line in lines], ["counted", "sampled", "sampled", "counted"])
+        self.assertEqual((lines[3]["counted_spread_points"], lines[1]["launches"]), ("4", "900"))
+        told = sampled.differences(lines, 360)
+        self.assertEqual((told["stable_kernels"], told["stable_pct"], told["sampled_pct"]), ("3", "50.0", "66.7"))
+        self.assertEqual((told["long_kernels"], told["long_within_pct"]), ("2", "50.0"))
+        self.assertEqual((told["sampled_long_kernels"], told["sampled_long_within_pct"]), ("1", "0.0"))
+        self.assertEqual((told["sampled_short_kernels"], told["sampled_short_within_pct"]), ("1", "100.0"))
 
 
 if __name__ == "__main__":
