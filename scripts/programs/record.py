@@ -302,7 +302,7 @@ class Recording:
         """What a thread that launches waits for while counting and sampling are set up, also where the device's memory is nearly full."""
         for percent, memory in (("1", ""), ("99", " where 99 % of the device memory is taken")):
             command = [f"{self.programs}/launches", "waits", "6", percent]
-            for way, run in (("alone", Done), ("trace", self.traced)):
+            for way, run in (("trace", self.traced), ("alone", Done)):
                 done = [run(command) for _ in range(3)]
                 self.cost(f"waits above 10 ms in all{memory}, {way}", "ms", [one.number("waited") for one in done])
                 self.cost(f"the longest{memory}, {way}", "ms", [one.number("longest") for one in done])

@@ -3,9 +3,8 @@
     scripts/programs/build build/programs
     python3 scripts/programs/sampled.py --occbench build/release/bin/occbench --programs build/programs FOLDER
 
-Writes FOLDER/sampled.csv, a line for each program: what `occbench trace` says of it, whether it computed the same as without, how many
-seconds the process took alone and traced, also with a quarter of the rounds, and how far the kernels are from a trace with --counters 20
-of a shorter run, in which what would be a graph is launched one by one. Kernels are compared if the middle half of these readings is
+Writes FOLDER/sampled.csv, a line for each program: what `occbench trace` says of it, whether it computed the same as without, and how
+far the kernels are from a trace with --counters 20 of a shorter run, in which what would be a graph is launched one by one. Kernels are compared if the middle half of these readings is
 within 0.3 points. FOLDER/sampled_kernels.csv has a line for each kernel with a counter in both, compared or not. The rows of both traces
 stay in FOLDER.
 """
@@ -124,28 +123,30 @@ def command_of(recording: Recording, name: str, count: int, *, graphs: bool = Tr
 
 
 def main() -> None:
-    options = arguments(__doc__, only="programs, separated by commas")
+    timed = "programs, separated by commas, whose whole processes are timed, also with a quarter of the rounds"
+    options = arguments(__doc__, only="programs, separated by commas", timed=timed)
     recording = Recording(options)
     counts = {name: count for name, count in (LONG | LOOPS).items() if name in (options.only or name).split(",")}
     long = {name: command_of(recording, name, count) for name, count in counts.items()}
     with ThreadPoolExecutor() as workers:  # the same on a busy machine: only what is computed is looked at
-        beside = dict(zip(long, workers.map(Done, long.values()), strict=True))
+        alone, again = (dict(zip(long, workers.map(Done, long.values()), strict=True)) for _ in range(2))
     lines, each = [], []
     for name in long:
         files = options.folder / f"{name}.csv", options.folder / f"{name}.counted.csv"
-        short = command_of(recording, name, max(1, counts[name] // SHORTER))
-        alone, traced = Done(long[name]), recording.traced(long[name], out=files[0].name)
-        short_alone, short_traced = Done(short), recording.traced(short)
+        traced = recording.traced(long[name], out=files[0].name)
+        seconds = dict.fromkeys(("alone_s", "traced_s", "short_alone_s", "short_traced_s"), "")
+        if name in (options.timed or "").split(","):
+            short = command_of(recording, name, max(1, counts[name] // SHORTER))
+            runs = Done(long[name]), traced, Done(short), recording.traced(short)
+            seconds = {column: f"{run.seconds:.2f}" for column, run in zip(seconds, runs, strict=True)}
         counted = command_of(recording, name, ROUNDS if name in LONG else 1, graphs=False)
         recording.traced(counted, "--counters", f"{COUNTED}", out=files[1].name)
         if not all(file.exists() for file in files):
             continue
-        values = [computed_by(done, name) for done in (beside[name], alone, traced)]
+        values = [computed_by(done, name) for done in (alone[name], again[name], traced)]
         same = str(values[0] == values[2]).lower() if values[0] == values[1] else "differ untraced"
         stamp, compared = {**recording.stamp(), "program": name}, kernels(*files)
         total_us = sum(number(row, "total_time_us") for row in rows_of(files[1]).values())
-        runs = {"alone": alone, "traced": traced, "short_alone": short_alone, "short_traced": short_traced}
-        seconds = {f"{run}_s": f"{done.seconds:.2f}" for run, done in runs.items()}
         told = {"same_values": same} | seconds | told_by(traced.out) | differences(compared, total_us)
         lines.append(stamp | told)
         each += [stamp | line for line in compared]
