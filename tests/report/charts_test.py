@@ -4,7 +4,10 @@ curves."""
 import contextlib
 import io
 import sys
+import tempfile
 import unittest
+from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
 
@@ -12,11 +15,23 @@ import made_up
 
 try:
     import polars as pl
+    from occbench_tools import WrongInput
     from occbench_tools.program import Occbench, title_of
     from occbench_tools.report import charts, style
-    from occbench_tools.report.charts import compare, launches, performance, programs, registers, sms, sweeps
+    from occbench_tools.report.charts import (
+        compare,
+        launches,
+        performance,
+        programs,
+        registers,
+        schedule,
+        sms,
+        sweeps,
+        windows,
+    )
     from occbench_tools.report.rows import Rows
     from occbench_tools.report.style import Drawing, Missing
+    from occbench_tools.report.windows import read_windows
 except ModuleNotFoundError as error:
     print(f"skipped={error.name} is not there; scripts/python {sys.argv[0]} has it")
     sys.exit(0)
@@ -503,6 +518,41 @@ class RegisterSweep(unittest.TestCase):
         panel = sweeps.sweeps(self.of(rows)).panels[0].chart
         self.assertEqual(sorted(panel.layer[0].data["x"].to_list()), [40, 56])
         self.assertNotIn("step-before", [one.mark.interpolate for one in panel.layer])
+
+
+class Windows(unittest.TestCase):
+    RECORDED = made_up.ROOT / "results/nvidia-h100-80gb-hbm3/programs/timeline.json.gz"
+
+    def test_each_has_its_kernels_and_the_one_with_most_is_drawn(self):
+        found = read_windows(self.RECORDED)
+        self.assertEqual([len(window.spans) for window in found], [17, 0, 18, 4, 42])
+        self.assertTrue(all(0 <= span.start < span.end <= window.length for window in found for span in window.spans))
+        drawing = schedule.timeline(replace(rows_of([row(50, 1, "")]), windows=found))
+        self.assertIn("5 sampling windows", drawing.sentence)
+        self.assertIn("bodies<<<128, 128>>>: 6 % instead of 100 %", drawing.sentence)
+        (panel,) = drawing.panels
+        (chosen, _) = panel.chart.params
+        self.assertTrue(chosen.value.startswith("5: at 2.674 s, 42 launches"), chosen.value)
+        kernels = panel.chart.layer[1].data
+        self.assertEqual(len(kernels), sum(len(window.spans) for window in found))
+        self.assertIn("DeviceRadixSortOnesweepKernel", kernels["short"])
+
+    def test_many_steps_become_means(self):
+        steps = [(float(time), float(time % 2)) for time in range(10_000)]
+        parts = windows.at_most(steps, 10_000)
+        self.assertEqual(len(parts), windows.MOST_STEPS)
+        self.assertAlmostEqual(sum((end - begin) * value for begin, end, value in parts), 5000)
+        self.assertEqual(windows.at_most(steps[:3], 5), [(0, 1, 0), (1, 2, 1), (2, 5, 0)])
+
+    def test_another_file_is_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "a.json"
+            for text in ("", "[]", '{"traceEvents": [{"name": "process_name"}]}', "experiment,case"):
+                file.write_text(text)
+                with self.assertRaisesRegex(WrongInput, "a.json is not what occbench trace --timeline writes"):
+                    read_windows(file)
+            with self.assertRaisesRegex(WrongInput, "no regular file"):
+                read_windows(Path(folder))
 
 
 if __name__ == "__main__":
