@@ -103,8 +103,7 @@ Action declare_report(CLI::App& parser) {
   parser
       .add_option("--timeline", options->timeline,
                   "occupancy over time: a folder of *.timeline.csv (default: timeline/ beside the first "
-                  "file), or what "
-                  "trace --timeline wrote")
+                  "file), or what trace --timeline wrote")
       ->type_name("PATH")
       ->check(CLI::ExistingPath);
   parser

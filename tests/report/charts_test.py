@@ -17,7 +17,7 @@ try:
     import polars as pl
     from occbench_tools import WrongInput
     from occbench_tools.program import Occbench, title_of
-    from occbench_tools.report import charts, style
+    from occbench_tools.report import charts, page, style
     from occbench_tools.report.charts import (
         compare,
         launches,
@@ -269,6 +269,12 @@ class Programs(unittest.TestCase):
         self.assertIn("backward: 73 % of the time; most of it below theory in c: blocks are uneven.", drawing.sentence)
         self.assertIn("forward: 27 % of the time; most of it below theory in a: the grid is small.", drawing.sentence)
 
+    def test_the_head_of_the_page_says_nothing_of_predictions(self):
+        rows = pl.DataFrame([launched("a", 10, 75.0, 50.0, 60.0) | {"experiment": "trace"}])
+        told = [figure["what"] for figure in page.figures(rows)]
+        self.assertEqual(told, ["GPU time", "Of it with a counter", "Achieved occupancy, by time"])
+        self.assertIn("Prediction's", page.figures(rows.with_columns(experiment=pl.lit("mine")))[-1]["what"])
+
     def test_rows_of_other_experiments_have_none(self):
         with self.assertRaises(Missing):
             programs.programs(rows_of([launched("a", 1, 50.0, 40.0, 40.0) | {"launches": None}]))
@@ -288,7 +294,7 @@ class Agreement(unittest.TestCase):
 
     def test_rows_of_one_experiment_are_told_apart_by_kernel(self):
         sentence = self.drawing(("mine", "fast", 50.0), ("mine", "slow", 53.0)).sentence
-        self.assertIn("closest to the counter in fast (0.00 points on average) and worst in slow (3.00", sentence)
+        self.assertIn("points from the counter on average: closest in fast (0.00), worst in slow (3.00", sentence)
 
     def test_one_kernel_is_not_compared_with_itself(self):
         sentence = self.drawing(("mine", "fast", 50.0), ("mine", "fast", 54.0)).sentence
