@@ -100,13 +100,17 @@ Action declare_report(CLI::App& parser) {
       ->required();
   CLI::Option* output =
       add_value(parser, "-o,--output,--out", "FILE.html", options->output, "the page")->capture_default_str();
-  const auto folder = [&](const char* name, std::string& value, const char* meaning) {
-    parser.add_option(name, value, meaning)->type_name("FOLDER")->check(CLI::ExistingDirectory);
-  };
-  folder("--timeline", options->timeline,
-         "occupancy over time, *.timeline.csv (default: timeline/ beside the first file)");
-  folder("--per-sm", options->per_sm,
-         "recordings of each SM, *.per_sm.csv (default: per_sm/ beside the first file)");
+  parser
+      .add_option("--timeline", options->timeline,
+                  "occupancy over time: a folder of *.timeline.csv (default: timeline/ beside the first "
+                  "file), or what trace --timeline wrote")
+      ->type_name("PATH")
+      ->check(CLI::ExistingPath);
+  parser
+      .add_option("--per-sm", options->per_sm,
+                  "recordings of each SM, *.per_sm.csv (default: per_sm/ beside the first file)")
+      ->type_name("FOLDER")
+      ->check(CLI::ExistingDirectory);
   CLI::Option* pictures = add_value(parser, "--pictures", "FOLDER", options->pictures,
                                     "no page: each chart as a picture, into this folder")
                               ->excludes(output);

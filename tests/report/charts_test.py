@@ -4,7 +4,10 @@ curves."""
 import contextlib
 import io
 import sys
+import tempfile
 import unittest
+from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
 
@@ -12,11 +15,23 @@ import made_up
 
 try:
     import polars as pl
+    from occbench_tools import WrongInput
     from occbench_tools.program import Occbench, title_of
-    from occbench_tools.report import charts, style
-    from occbench_tools.report.charts import compare, launches, performance, programs, registers, sms, sweeps
+    from occbench_tools.report import charts, page, style
+    from occbench_tools.report.charts import (
+        compare,
+        launches,
+        performance,
+        programs,
+        registers,
+        schedule,
+        sms,
+        sweeps,
+        windows,
+    )
     from occbench_tools.report.rows import Rows
     from occbench_tools.report.style import Drawing, Missing
+    from occbench_tools.report.windows import read_windows
 except ModuleNotFoundError as error:
     print(f"skipped={error.name} is not there; scripts/python {sys.argv[0]} has it")
     sys.exit(0)
@@ -254,6 +269,12 @@ class Programs(unittest.TestCase):
         self.assertIn("backward: 73 % of the time; most of it below theory in c: blocks are uneven.", drawing.sentence)
         self.assertIn("forward: 27 % of the time; most of it below theory in a: the grid is small.", drawing.sentence)
 
+    def test_the_head_of_the_page_says_nothing_of_predictions(self):
+        rows = pl.DataFrame([launched("a", 10, 75.0, 50.0, 60.0) | {"experiment": "trace"}])
+        told = [figure["what"] for figure in page.figures(rows)]
+        self.assertEqual(told, ["GPU time", "Of it with a counter", "Achieved occupancy, by time"])
+        self.assertIn("Prediction's", page.figures(rows.with_columns(experiment=pl.lit("mine")))[-1]["what"])
+
     def test_rows_of_other_experiments_have_none(self):
         with self.assertRaises(Missing):
             programs.programs(rows_of([launched("a", 1, 50.0, 40.0, 40.0) | {"launches": None}]))
@@ -273,7 +294,7 @@ class Agreement(unittest.TestCase):
 
     def test_rows_of_one_experiment_are_told_apart_by_kernel(self):
         sentence = self.drawing(("mine", "fast", 50.0), ("mine", "slow", 53.0)).sentence
-        self.assertIn("closest to the counter in fast (0.00 points on average) and worst in slow (3.00", sentence)
+        self.assertIn("points from the counter on average: closest in fast (0.00), worst in slow (3.00", sentence)
 
     def test_one_kernel_is_not_compared_with_itself(self):
         sentence = self.drawing(("mine", "fast", 50.0), ("mine", "fast", 54.0)).sentence
@@ -503,6 +524,41 @@ class RegisterSweep(unittest.TestCase):
         panel = sweeps.sweeps(self.of(rows)).panels[0].chart
         self.assertEqual(sorted(panel.layer[0].data["x"].to_list()), [40, 56])
         self.assertNotIn("step-before", [one.mark.interpolate for one in panel.layer])
+
+
+class Windows(unittest.TestCase):
+    RECORDED = made_up.ROOT / "results/nvidia-h100-80gb-hbm3/programs/timeline.json.gz"
+
+    def test_each_has_its_kernels_and_the_one_with_most_is_drawn(self):
+        found = read_windows(self.RECORDED)
+        self.assertEqual([len(window.spans) for window in found], [17, 0, 18, 4, 42])
+        self.assertTrue(all(0 <= span.start < span.end <= window.length for window in found for span in window.spans))
+        drawing = schedule.timeline(replace(rows_of([row(50, 1, "")]), windows=found))
+        self.assertIn("5 sampling windows", drawing.sentence)
+        self.assertIn("bodies<<<128, 128>>>: 6 % instead of 100 %", drawing.sentence)
+        (panel,) = drawing.panels
+        (chosen, _) = panel.chart.params
+        self.assertTrue(chosen.value.startswith("5: at 2.674 s, 42 launches"), chosen.value)
+        kernels = panel.chart.layer[1].data
+        self.assertEqual(len(kernels), sum(len(window.spans) for window in found))
+        self.assertIn("DeviceRadixSortOnesweepKernel", kernels["short"])
+
+    def test_many_steps_become_means(self):
+        steps = [(float(time), float(time % 2)) for time in range(10_000)]
+        parts = windows.at_most(steps, 10_000)
+        self.assertEqual(len(parts), windows.MOST_STEPS)
+        self.assertAlmostEqual(sum((end - begin) * value for begin, end, value in parts), 5000)
+        self.assertEqual(windows.at_most(steps[:3], 5), [(0, 1, 0), (1, 2, 1), (2, 5, 0)])
+
+    def test_another_file_is_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "a.json"
+            for text in ("", "[]", '{"traceEvents": [{"name": "process_name"}]}', "experiment,case"):
+                file.write_text(text)
+                with self.assertRaisesRegex(WrongInput, "a.json is not what occbench trace --timeline writes"):
+                    read_windows(file)
+            with self.assertRaisesRegex(WrongInput, "no regular file"):
+                read_windows(Path(folder))
 
 
 if __name__ == "__main__":

@@ -341,6 +341,21 @@ class OtherFiles(InBrowser):
                 self.assertEqual(page.locator(".failed").count(), 0)
                 self.no_text_is_cut(page, width)
 
+    def test_a_window_of_a_program_is_chosen_and_hovered_in_every_width(self):
+        recorded = made_up.ROOT / "results/nvidia-h100-80gb-hbm3/programs"
+        timeline = ("--timeline", recorded / "timeline.json.gz", "--chart", "timeline")
+        report = self.report(recorded / "sample.csv", *timeline, page="windows.html")
+        for width in (360, 1440):
+            with self.subTest(width=width):
+                page = self.open(report, width)
+                self.no_text_is_cut(page, width)
+                kernels = page.locator("#timeline .layer_3_marks path")
+                expect(kernels).to_have_count(42)
+                page.locator("#timeline select").select_option(index=3)
+                expect(kernels).to_have_count(4)
+                kernels.first.hover()
+                expect(page.locator("#vg-tooltip-element")).to_contain_text("bodies<<<128, 128>>>")
+
     def test_a_register_sweep_of_a_user_fits_every_width(self):
         rows = made_up.register_sweep_of_a_user(made_up.read())
         self.assertEqual(len(rows), 40)

@@ -21,7 +21,7 @@ def declare(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE.csv")
     parser.add_argument("--occbench", required=True, metavar="PROGRAM", help="asked for columns and curves")
     parser.add_argument("--output", type=Path, default=Path("report.html"), metavar="FILE.html")
-    parser.add_argument("--timeline", type=Path, metavar="FOLDER", help="default: timeline/ beside the first file")
+    parser.add_argument("--timeline", type=Path, metavar="PATH", help="default: timeline/ beside the first file")
     parser.add_argument("--per-sm", type=Path, metavar="FOLDER", help="default: per_sm/ beside the first file")
     parser.add_argument(
         "--pictures", type=Path, metavar="FOLDER", help="no page: each chart as pictures, into this folder"

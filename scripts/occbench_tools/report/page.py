@@ -89,7 +89,7 @@ def packed_rows(rows: Rows) -> str:
 
 
 def figures(frame: pl.DataFrame) -> list[dict[str, str]]:
-    """The headline of a run."""
+    """The headline of a run; how far the prediction of a program is comes last on the page, in a chart."""
     read = frame.drop_nulls("achieved_pct")
 
     def error(kind: str) -> tuple[str, str]:
@@ -100,27 +100,25 @@ def figures(frame: pl.DataFrame) -> list[dict[str, str]]:
             else ("–", "not known")
         )
 
-    theory, prediction = error("theoretical"), error("predicted")
     if len(frame) and (frame["experiment"] == "trace").all():
         us = frame["total_time_us"].sum()
         counted_us = read["total_time_us"].sum()
         of_time = (read["total_time_us"] * read["achieved_pct"]).sum() / max(read["total_time_us"].sum(), 1e-9)
         share = f"{100 * counted_us / max(us, 1e-9):.1f}"
         value, unit = milliseconds(us).split()
-        first = [
+        told = [
             ("GPU time", value, f"{unit} in {frame['launches'].sum():,} launches"),
             ("Of it with a counter", share, "%"),
             ("Achieved occupancy, by time", *((f"{of_time:.1f}", "%") if len(read) else ("–", "not counted"))),
         ]
     else:
-        first = [
+        told = [
             ("Cases", f"{len(frame):,}", "in " + counted(frame["experiment"].n_unique(), "experiment")),
             ("Read by the counter", f"{len(read):,}", f"of {len(frame):,}"),
-            ("Theory's mean distance from the counter", *theory),
+            ("Theory's mean distance from the counter", *error("theoretical")),
+            ("Prediction's mean distance from the counter", *error("predicted")),
         ]
-    names = ("what", "value", "unit")
-    last = ("Prediction's mean distance from the counter", *prediction)
-    return [dict(zip(names, figure, strict=True)) for figure in (*first, last)]
+    return [dict(zip(("what", "value", "unit"), figure, strict=True)) for figure in told]
 
 
 def summary(frame: pl.DataFrame) -> str:

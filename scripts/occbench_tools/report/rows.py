@@ -1,6 +1,6 @@
 """Recorded rows as one Polars frame: typed by the column table, with the run that each row is of in the column RUN."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
@@ -8,6 +8,7 @@ import polars as pl
 from occbench_tools import WrongInput
 from occbench_tools.dataset import PER_SM, TIMELINE, read_rows, read_table
 from occbench_tools.program import Occbench
+from occbench_tools.report.windows import Window, read_windows
 
 # Columns of ours beside those of the files.
 RUN = "__run"
@@ -23,6 +24,7 @@ class Rows:
     occbench: Occbench
     timeline: pl.DataFrame  # columns of TIMELINE, empty without recordings
     per_sm: pl.DataFrame  # columns of PER_SM, empty without recordings
+    windows: list[Window] = field(default_factory=list)  # of a traced program
 
     @property
     def runs(self) -> list[str]:
@@ -69,15 +71,18 @@ def labelled(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def load(files: list[Path], occbench: Occbench, timeline: Path | None = None, per_sm: Path | None = None) -> Rows:
+    """`timeline`: a folder of recordings, or the file of a traced program."""
     read = [read_rows(file, occbench).with_columns(pl.lit(str(file)).alias(FILE)) for file in files]
     frame = pl.concat(read, how="diagonal")
     if frame.is_empty():
         raise WrongInput(f"{', '.join(map(str, files))}: there is no row below the names of the columns")
     unknown = [name for name in frame.columns if name not in occbench.columns and name not in (FILE, RUN)]
+    of_program = timeline is not None and not timeline.is_dir()
     return Rows(
         labelled(frame),
         unknown,
         occbench,
-        read_folder(timeline, "*.timeline.csv", TIMELINE),
+        read_folder(None if of_program else timeline, "*.timeline.csv", TIMELINE),
         read_folder(per_sm, "*.per_sm.csv", PER_SM),
+        read_windows(timeline) if of_program else [],
     )

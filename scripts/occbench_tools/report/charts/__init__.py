@@ -89,7 +89,7 @@ def draw_all(rows: Rows, wanted: list[str] | None = None) -> tuple[list[Drawn], 
     drawn: list[Drawn] = []
     left_out: list[LeftOut] = []
     # The report of a program begins with where its time goes, and ends with how far the prediction is.
-    last = {"programs": 0, "agreement": 2} if rows.are_of_programs else {}
+    last = {"programs": 0, "timeline": 0, "agreement": 2} if rows.are_of_programs else {}
     for chart in sorted(CHARTS, key=lambda chart: last.get(chart.name, 1)):
         if wanted and chart.name not in wanted:
             continue

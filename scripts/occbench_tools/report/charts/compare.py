@@ -54,8 +54,8 @@ def agreement(rows: Rows) -> Drawing:
         sentence = (
             f"The prediction is {worst['error']:.2f} points from the counter on average, and {worst['most']:.1f} at most."
             if of_prediction[GROUP].n_unique() == 1
-            else f"The prediction is closest to the counter in {closest[GROUP]} ({closest['error']:.2f} points on average) and "
-            f"worst in {worst[GROUP]} ({worst['error']:.2f} on average, {worst['most']:.1f} at most)."
+            else f"The prediction is {errors['predicted'].mean():.1f} points from the counter on average: closest in {closest[GROUP]} "
+            f"({closest['error']:.2f}), worst in {worst[GROUP]} ({worst['error']:.2f}, {worst['most']:.1f} at most)."
         )
     return Drawing(sentence, [Panel("", marks, 70 + ROW * means[GROUP].n_unique())])
 

@@ -4,6 +4,7 @@ import altair as alt
 import polars as pl
 
 from occbench_tools.dataset import error, median, parameter
+from occbench_tools.report.charts import windows
 from occbench_tools.report.charts.resources import USAGE, plain_launches
 from occbench_tools.report.rows import RUN, Rows
 from occbench_tools.report.style import (
@@ -249,9 +250,11 @@ def shown(drawn: int, all_of_them: int) -> str:
 
 
 def timeline(rows: Rows) -> Drawing:
+    if rows.windows:
+        return windows.drawing(rows.windows)
     frame = rows.timeline.drop_nulls(["time_us", "active_warps_pct"])
     if frame.is_empty():
-        raise Missing("needs recordings of occupancy over time (--timeline FOLDER)")
+        raise Missing("needs recordings of occupancy over time (--timeline FOLDER, or FILE.json of occbench trace)")
     cases, count = recordings(frame)
     kinds = {"predicted_active_warps_pct": "predicted", "active_warps_pct": "achieved"}
     panels = []
