@@ -3,10 +3,10 @@
     scripts/programs/build build/programs
     python3 scripts/programs/sampled.py --occbench build/release/bin/occbench --programs build/programs FOLDER
 
-Writes FOLDER/sampled.csv, a line for each program: what `occbench trace` says of it, whether it computed the same as without, and how
-far the kernels are from a trace with --counters 20 of a shorter run, in which what would be a graph is launched one by one. Kernels are compared if the middle half of these readings is
-within 0.3 points. FOLDER/sampled_kernels.csv has a line for each kernel with a counter in both, compared or not. The rows of both traces
-stay in FOLDER.
+Writes FOLDER/sampled.csv, a line for each program: what `occbench trace` says of it, whether it computed the same as without, and how far
+the kernels are from a trace with --counters 20 of a shorter run, in which what would be a graph is launched one by one. Kernels are
+compared if the middle half of these readings is within 0.3 points. FOLDER/sampled_kernels.csv has a line for each kernel with a counter in
+both, compared or not. The rows of both traces stay in FOLDER.
 """
 
 import csv

@@ -483,8 +483,8 @@ class CubinReader {
   void read_section(std::string_view name, const Elf64_Shdr& section, Cubin& cubin) const {
     constexpr std::string_view kInfo = ".nv.info.";
     if ((section.sh_flags & SHF_ALLOC) != 0 && section.sh_type == SHT_PROGBITS)
-      cubin.code = std::hash<std::string>()(
-          fmt::format("{} {}", cubin.code, std::hash<std::string_view>()(part(section))));
+      cubin.code =
+          fnv_hash<std::uint64_t>(fmt::format("{} {}", cubin.code, fnv_hash<std::uint64_t>(part(section))));
     if (name.starts_with(kInfo)) {
       cubin.kernels[std::string(name.substr(kInfo.size()))] = read_attributes(part(section));
     } else if (name == ".note.nv.tkinfo") {

@@ -240,8 +240,7 @@ std::string included_by(const KernelSource& source) {
   std::string included;
   std::set<fs::path> seen;
   add_included(source.text, source.include_folders, seen, included);
-  return fmt::format("\n// included: {} bytes, {:x} {:x}", included.size(), fnv_hash<std::uint64_t>(included),
-                     std::hash<std::string>()(included));
+  return fmt::format("\n// included: {} bytes, {:x}", included.size(), fnv_hash<std::uint64_t>(included));
 }
 
 std::shared_ptr<RuntimeKernel> compile_kernel(const KernelSource& source, const KernelBuild& build,

@@ -210,7 +210,7 @@ Case configure_source(const std::shared_ptr<SourceKernel>& shared, const Point& 
                         });
   std::string of_launch = fmt::to_string(cubin.code);
   for (const std::string& argument : shared->options.arguments) of_launch += "\n" + at.filled_in(argument);
-  chosen.code = std::hash<std::string>()(of_launch);
+  chosen.code = fnv_hash<std::uint64_t>(of_launch);
   if (at.has("work"))
     chosen.work = parse_work(work_in_cycles(at.text("work"), highest_clock_mhz(device.name)));
   return chosen;

@@ -173,7 +173,7 @@ struct MissingRecords {
 
 /// The kernels of a process, and everything that is known of their launches. A launch finds its kernel in its callback; its
 /// record and its counters find it by number. Memory grows with launches that are counted, not with others. Thread-safe; nothing is
-/// held while a file is written, a name is demangled, or the driver or CUPTI is called.
+/// held while a file is written, a name is demangled, or the driver or CUPTI is called, but while entries are copied to be written.
 class LaunchTable : public LaunchSlots {
  public:
   /// @param by_region whether launches in different regions are of different kernels

@@ -1,8 +1,11 @@
-"""What the sources must keep: few files, and general modules that know no kernel of the suite."""
+"""What the sources must keep: few files, a short smoke suite, and general modules that know no kernel of the suite."""
 
+import csv
 import re
 import subprocess
 import unittest
+from collections import defaultdict
+from datetime import datetime
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -33,6 +36,18 @@ class Sources(unittest.TestCase):
                     if " " in text:
                         continue  # a sentence
                     self.assertFalse(names & set(re.findall(r"\w+", text)), f"{path}: {text}; declare it with the case")
+
+
+class Durations(unittest.TestCase):
+    def test_of_a_smoke_suite_as_recorded_is_at_most_15_seconds(self):
+        times = defaultdict(list)
+        with (ROOT / "results/nvidia-h200/two_gpus_alone.csv").open(encoding="utf-8", newline="") as lines:
+            for row in csv.DictReader(lines):
+                times[row["gpu_uuid"]].append(datetime.fromisoformat(row["recorded_at"]))
+        self.assertTrue(times)
+        for gpu, of in times.items():
+            self.assertGreater(len(of), 50, gpu)
+            self.assertLessEqual((max(of) - min(of)).total_seconds(), 15, f"from the first row to the last of {gpu}")
 
 
 class Words(unittest.TestCase):
