@@ -106,7 +106,7 @@ ExitStatus measure(const RunOptions& options, const CLI::App& parser, Console& c
     return ExitStatus::done;
   }
   const std::filesystem::path out = output_file(options.out, options.suite);
-  return measure_benches(options, benches, out, resuming_command(parser, out), console);
+  return measure_benches(options, benches, out, "to go on: " + resuming_command(parser, out), console);
 }
 
 /// On one GPU, or in a process for each. A list of cases is that of the first.

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <filesystem>
 #include <iosfwd>
 #include <optional>
@@ -30,7 +29,6 @@ struct RunOptions {
   std::vector<std::string> metrics;  ///< hardware metrics beside those of the columns
   std::vector<std::filesystem::path> programs;  ///< instead of the bench programs of the folder
   std::vector<std::string> flags;               ///< further ones of theirs, --occ_NAME=VALUE
-  std::optional<std::chrono::seconds> budget;   ///< of a sweep's race, from its start
   bool list = false;
   bool require_gpu = false;
   bool resume = false;

@@ -438,9 +438,9 @@ TEST(ResumedCommand, OfASweepHasItsKernelAndAxes) {
   EXPECT_EQ(
       resumed("sweep", declare_sweep,
               {"spin", "--check-against", "naive<<<64,256>>>", "--tolerance", "0.01", "--block-size",
-               "16x16,{TILE}x8", "--where", "block_size.x > 8", "--fastest", "--budget", "30", "--counters",
-               "off", "--arg", "float[4]", "--arg", "int=5"}),
-      "occbench sweep spin --block-size '16x16,{TILE}x8' --fastest --budget 30 --where 'block_size.x > 8' "
+               "16x16,{TILE}x8", "--where", "block_size.x > 8", "--zip", "--counters", "off", "--arg",
+               "float[4]", "--arg", "int=5"}),
+      "occbench sweep spin --block-size '16x16,{TILE}x8' --zip --where 'block_size.x > 8' "
       "--arg 'float[4]' --arg int=5 --check-against 'naive<<<64,256>>>' --tolerance 0.01 --counters off "
       "--out rows.csv --resume");
 }
