@@ -280,7 +280,6 @@ std::vector<CaseRecord> chosen_cases(const RunOptions& options) {
   if (cases.empty()) {
     throw InputError("{} has no case that --filter '{}' matches", options.rehearse, options.filter);
   }
-  if (!options.shard.empty()) keep_named(cases, cases_of_shard(cases, parse_shard(options.shard)));
   return cases;
 }
 

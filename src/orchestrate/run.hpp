@@ -37,7 +37,7 @@ ExitStatus measure_benches(const RunOptions& options, const std::vector<Bench>& 
                            const std::filesystem::path& out, const std::string& to_go_on, Console& console);
 
 /// The cases of the recorded rows `options.rehearse` with their recorded predictions in place of measurements, a row after
-/// another as a run writes them: filter, shard, output and resume as of a run; `device` is a number or auto. The scripts of a cluster run so where there
+/// another as a run writes them: filter, output and resume as of a run; `device` is a number or auto. The scripts of a cluster run so where there
 /// is no GPU. Rows have time_status and counters_status `simulated`.
 /// @returns no_verdict if the run was stopped
 ExitStatus rehearse(const RunOptions& options, Console& console);
