@@ -79,8 +79,14 @@ class Output {
 
   /// Likewise several of a race, which Google Benchmark has not timed.
   void end(std::span<const MeasuredCase> cases) {
-    if (file_) append_all(*file_, cases);
-    for (const MeasuredCase& measured : cases) progress_.tell({full_name(measured.record.identity), true});
+    std::vector<Row> rows;
+    std::vector<Sample> samples;
+    for (const MeasuredCase& measured : cases) {
+      rows.push_back(row_of(measured.record));
+      samples.insert(samples.end(), measured.samples.all().begin(), measured.samples.all().end());
+    }
+    if (file_) file_->append_all(rows, samples);
+    for (const Row& row : rows) progress_.tell({full_name(row), true});
   }
 
  private:
