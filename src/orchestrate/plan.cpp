@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <memory>
 #include <sstream>
 #include <string_view>
@@ -71,14 +70,6 @@ Bench bench_from(const fs::path& program, Ending ending, const fs::path& rows, c
   std::istringstream lines(printed);
   for (std::string line; std::getline(lines, line);) bench.notes.push_back(line);
   return bench;
-}
-
-/// Leaves cases out, and programs that then have none.
-void keep_cases(std::vector<Bench>& benches,
-                const std::function<bool(const std::string& full_name)>& wanted) {
-  for (Bench& bench : benches)
-    std::erase_if(bench.cases, [&](const CaseRecord& each) { return !wanted(full_name(each.identity)); });
-  std::erase_if(benches, [](const Bench& bench) { return bench.cases.empty(); });
 }
 
 /// About how long a case takes beside its launches: the mean of 799 cases on an H200.
@@ -161,7 +152,12 @@ std::vector<Bench> planned_benches(const RunOptions& options) {
   }
   const auto matches = case_filter(options.filter);
   std::set<std::string> names;
-  keep_cases(benches, [&](const std::string& name) { return matches(name) && names.insert(name).second; });
+  for (Bench& bench : benches)
+    std::erase_if(bench.cases, [&](const CaseRecord& each) {
+      const std::string name = full_name(each.identity);
+      return !matches(name) || !names.insert(name).second;
+    });
+  std::erase_if(benches, [](const Bench& bench) { return bench.cases.empty(); });
   if (benches.empty()) {
     throw InputError("--filter {} matches no case of the suite {}; occbench run --list shows them",
                      options.filter, options.suite);
