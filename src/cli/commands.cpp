@@ -15,7 +15,7 @@ constexpr Command kCommands[] = {
     {"gate", "a candidate against a baseline: pass, regression or no verdict", declare_gate},
     {"fleet", "GPUs of one model against their peers: which is out of line, in what and since when",
      declare_fleet},
-    {"merge", "files of rows as one: shards of a run, or the GPUs of a cluster", declare_merge},
+    {"merge", "files of rows as one: parts of a run, or the GPUs of a cluster", declare_merge},
     {"report", "recorded rows as one HTML page, or each chart as a picture", declare_report},
     {"calc", "theoretical occupancy, what limits it and what would change it", declare_calc},
     {"predict", "what the counter will read, and where the rest of the occupancy goes", declare_predict},

@@ -62,7 +62,7 @@ void declare_measuring(CLI::App& parser, RunOptions& options) {
 
 bool merge_gpus(std::span<const std::filesystem::path> files, const std::filesystem::path& out,
                 Console& console) {
-  const Merged merged = merge_and_tell(files, out, MergeOf::gpus, console);
+  const Merged merged = merge_and_tell(files, out, console);
   std::vector<std::string> names;
   for (const std::filesystem::path& file : files) names.push_back(file.string());
   if (!merged.samples) fmt::print(console.out, "Each GPU's rows, with samples: {}\n", fmt::join(names, ", "));

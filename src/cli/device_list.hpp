@@ -15,8 +15,8 @@ namespace occbench {
 
 /// merge_files(), with what came of it on the console: how many rows, and which are missing or in conflict.
 Merged merge_and_tell(
-    std::span<const std::filesystem::path> files, const std::filesystem::path& out, MergeOf of,
-    Console& console, const std::function<bool()>& stopped = [] { return false; });
+    std::span<const std::filesystem::path> files, const std::filesystem::path& out, Console& console,
+    const std::function<bool()>& stopped = [] { return false; });
 
 /// `--device`. @throws InputError, while the command line is parsed, for what names no GPU in any machine
 CLI::Option* add_device_option(CLI::App& parser, std::string& device, const std::string& meaning);

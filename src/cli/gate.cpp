@@ -44,17 +44,15 @@ struct GateOptions {
 /// A candidate that its own tolerances come from can only pass.
 void require_not_the_candidate(const GateOptions& options) {
   if (options.tolerances_from.empty() || options.runs.empty()) return;
-  const fs::path& given = options.runs[1];
-  for (const fs::path& candidate : fs::is_directory(given) ? runs_in(given).files : std::vector{given}) {
-    for (const std::string& run : options.tolerances_from) {
-      std::error_code is_no_file;
-      if (fs::equivalent(candidate, run, is_no_file) ||
-          (fs::exists(candidate) && read_text(candidate) == read_text(run)))
-        throw InputError(
-            "--tolerances-from: {} is the candidate, and what it differs by would be allowed; name runs of "
-            "the baseline's build only",
-            run);
-    }
+  const fs::path& candidate = options.runs[1];
+  if (!fs::is_regular_file(candidate)) return;  // a pipe is read once, the rest is refused
+  for (const std::string& run : options.tolerances_from) {
+    std::error_code is_no_file;
+    if (fs::equivalent(candidate, run, is_no_file) || read_text(candidate) == read_text(run))
+      throw InputError(
+          "--tolerances-from: {} is the candidate, and what it differs by would be allowed; name runs of "
+          "the baseline's build only",
+          run);
   }
 }
 
@@ -66,17 +64,12 @@ Tolerances tolerances_of(const GateOptions& options) {
   return tolerances_from(mapped(options.tolerances_from, read_run));
 }
 
-/// Every file that is read, those of folders too.
+/// Every file that is read.
 std::vector<fs::path> inputs_of(const GateOptions& options) {
   std::vector<fs::path> inputs;
   if (!options.tolerances_file.empty()) inputs.emplace_back(options.tolerances_file);
   for (const std::vector<std::string>* names : {&options.runs, &options.tolerances_from}) {
-    for (const std::string& name : *names) {
-      std::error_code no_folder;
-      for (const fs::directory_entry& entry : fs::directory_iterator(name, no_folder))
-        inputs.push_back(entry.path());
-      inputs.emplace_back(name);
-    }
+    inputs.insert(inputs.end(), names->begin(), names->end());
   }
   return inputs;
 }
@@ -260,9 +253,8 @@ void declare_pairs(CLI::App& parser, GateOptions& options, CLI::Option* runs) {
 
 Action declare_gate(CLI::App& parser) {
   const auto options = std::make_shared<GateOptions>();
-  CLI::Option* runs = add_value(parser, "runs", "BASELINE CANDIDATE", options->runs,
-                                "two files of rows, or two folders of them")
-                          ->expected(2);
+  CLI::Option* runs =
+      add_value(parser, "runs", "BASELINE CANDIDATE", options->runs, "two files of rows")->expected(2);
   declare_pairs(parser, *options, runs);
   declare_tolerances(parser, *options);
   parser

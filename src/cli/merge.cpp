@@ -21,17 +21,15 @@ constexpr std::size_t kMostGaps = 20;
 struct MergeOptions {
   std::vector<std::filesystem::path> files;
   std::string output;
-  bool shards = false;
 };
 
-void print_complaints(const Merged& merged, bool shards, std::ostream& err) {
+void print_complaints(const Merged& merged, std::ostream& err) {
   for (const std::string& file : merged.torn)
     fmt::print(err,
                "{}: the last line has no end and is left out; occbench run --resume measures a row again\n",
                file);
   for (const std::string& place : merged.conflict_places)
-    fmt::print(err, "conflict: {}: two rows of the same {} differ; both are kept\n", place,
-               shards ? "case" : "GPU and case");
+    fmt::print(err, "conflict: {}: two rows of the same GPU and case differ; both are kept\n", place);
   if (merged.conflicts > merged.conflict_places.size())
     fmt::print(err, "... and {} more conflicts\n", merged.conflicts - merged.conflict_places.size());
   for (std::size_t i = 0; i < merged.gaps.size() && i < kMostGaps; ++i) {
@@ -47,14 +45,14 @@ void print_complaints(const Merged& merged, bool shards, std::ostream& err) {
 }  // namespace
 
 Merged merge_and_tell(std::span<const std::filesystem::path> files, const std::filesystem::path& out,
-                      MergeOf of, Console& console, const std::function<bool()>& stopped) {
-  Merged merged = merge_files(files, out, of, stopped);
+                      Console& console, const std::function<bool()>& stopped) {
+  Merged merged = merge_files(files, out, stopped);
   if (merged.stopped) {
     fmt::print(console.err, "interrupted; nothing is written\n");
     return merged;
   }
   if (merged.simulated) fmt::print(console.out, "{}\n", kSimulatedLine);
-  print_complaints(merged, of == MergeOf::shards, console.err);
+  print_complaints(merged, console.err);
   const auto rows = static_cast<long long>(merged.rows);
   fmt::print(console.out, "{}: {} of {} and {} from {}; left out {}\n", out.string(), counted(rows, "row"),
              counted(static_cast<long long>(merged.gpus), "GPU"),
@@ -88,12 +86,9 @@ Action declare_merge(CLI::App& parser) {
   add_value(parser, "-o,--output,--out", "ALL.csv", options->output,
             "the file that has all rows; it is written whole or not at all")
       ->required();
-  parser.add_flag("--shards", options->shards, "the files are shards of one run: each case once, on any GPU");
   return [options](Console& console) {
     const StopOnSignals stop;
-    const Merged merged =
-        merge_and_tell(options->files, options->output, options->shards ? MergeOf::shards : MergeOf::gpus,
-                       console, stop_asked);
+    const Merged merged = merge_and_tell(options->files, options->output, console, stop_asked);
     return merged.whole() ? ExitStatus::done : ExitStatus::no_verdict;
   };
 }

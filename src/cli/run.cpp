@@ -55,7 +55,7 @@ ExitStatus list_recorded_cases(const std::string& filter, Console& console) {
   fmt::print(
       console.err,
       "which cases there are depends on the GPU; these are those of the full suite that was recorded on {}, "
-      "whatever --suite and --shard say\n",
+      "whatever --suite says\n",
       cases.front().provenance.gpu);
   for (const CaseRecord& each : cases) fmt::print(console.out, "{}\n", full_name(each.identity));
   return ExitStatus::done;
@@ -106,7 +106,7 @@ ExitStatus measure(const RunOptions& options, const CLI::App& parser, Console& c
     return ExitStatus::done;
   }
   const std::filesystem::path out = output_file(options.out, options.suite);
-  return measure_benches(options, benches, out, resuming_command(parser, out), console);
+  return measure_benches(options, benches, out, "to go on: " + resuming_command(parser, out), console);
 }
 
 /// On one GPU, or in a process for each. A list of cases is that of the first.
@@ -145,7 +145,6 @@ ExitStatus run(const RunOptions& options, const CLI::App& parser, Console& conso
                  "--suite is not used: --rehearse takes all cases of its file that --filter matches\n");
     return run_on_gpus(options, parser, console);
   }
-  if (!options.shard.empty()) static_cast<void>(parse_shard(options.shard));
   const std::string reason = why_no_gpu();
   if (reason.empty()) return run_on_gpus(options, parser, console);
   fmt::print(console.err, "nothing is measured: {}\n", reason);
@@ -180,8 +179,6 @@ Action declare_run(CLI::App& parser) {
       ->capture_default_str();
   add_value(parser, "--filter", "RE", options->filter,
             "only cases whose experiment/case this regular expression is found in");
-  add_value(parser, "--shard", "I/N", options->shard,
-            "only part I of N of the cases, which take about equally long; merge puts them together");
   parser
       .add_option(
           "--rehearse", options->rehearse,

@@ -1,8 +1,6 @@
 #include "cli/sweep.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <ostream>
@@ -97,6 +95,12 @@ std::string name_of(const SweepRequest& request) {
 }
 
 ExitStatus sweep(SweepRequest request, const CLI::App& parser, Console& console) {
+  if (request.run.resume && request.fastest)
+    throw InputError(
+        "--fastest --resume: rows do not say which configurations were still in the race, and one of the "
+        "rest "
+        "alone could name a wrong fastest; leave --resume out, and all race again (rows that are there are "
+        "kept under another name)");
   if (request.run.resume && request.run.out.empty())
     throw InputError("--resume needs the file to go on with: --out FILE.csv");
   const StopOnSignals stop;
@@ -128,14 +132,14 @@ ExitStatus sweep(SweepRequest request, const CLI::App& parser, Console& console)
              request.fastest ? counted(static_cast<long long>(benches.front().cases.size()), "case")
                              : announcement(benches.front()));
   const fs::path out = output_file(request.run.out, name_of(request));
-  if (request.budget) request.run.budget = std::chrono::seconds(std::llround(*request.budget));
-  const ExitStatus status =
-      measure_benches(request.run, benches, out, resuming_command(parser, out), console);
+  const std::string to_go_on = request.fastest ? "the same command races again, from the beginning"
+                                               : "to go on: " + resuming_command(parser, out);
+  const ExitStatus status = measure_benches(request.run, benches, out, to_go_on, console);
   if (!request.fastest) return status;
   std::vector<CaseRecord> cases = read_case_records(out);
   const std::set<std::string> wanted = names_of(benches.front().cases);
   keep_named(cases, wanted);
-  fmt::print(console.out, "{}", fastest_text(cases, wanted.size()));
+  if (cases.size() == wanted.size()) fmt::print(console.out, "{}", fastest_text(cases));
   return status;
 }
 
@@ -241,7 +245,6 @@ Action declare_sweep(CLI::App& parser) {
   parser.add_flag_callback(
       "--zip", [request] { request->run.flags.emplace_back("--occ_zip"); }, "pair the values of the axes");
   parser.add_flag("--fastest", request->fastest, "find the fastest configuration without measuring all");
-  add_number(parser, "--budget", request->budget, "seconds that --fastest may measure", 1, 1e6);
   pass_on(parser, "--where", request->run.flags,
           "leave out configurations that do not meet it: 'block_size.x * block_size.y <= 1024'")
       ->take_all()
@@ -253,8 +256,6 @@ Action declare_sweep(CLI::App& parser) {
   declare_gpu_option(parser, request->gpu, "With --list, for a GPU that need not be here");
   return [&parser, request, wants_help](Console& console) {
     take_axes(parser.remaining(), *request);
-    if (request->budget && !request->fastest)
-      throw InputError("--budget SECONDS is for --fastest: add it, or leave the budget out");
     if (*wants_help) return help(parser, *request, console);
     return sweep(*request, parser, console);
   };
@@ -300,7 +301,7 @@ std::vector<std::string> program_flags(const SweepRequest& request) {
   return flags;
 }
 
-std::string fastest_text(std::span<const CaseRecord> cases, std::size_t all) {
+std::string fastest_text(std::span<const CaseRecord> cases) {
   std::vector<const CaseRecord*> timed;
   for (const CaseRecord& each : cases) {
     if (has_right_time(each)) timed.push_back(&each);
@@ -327,9 +328,8 @@ std::string fastest_text(std::span<const CaseRecord> cases, std::size_t all) {
   }
   const auto left_out = count(RaceOutcome::left_out);
   const auto failed = static_cast<long>(cases.size() - timed.size()) - left_out;
-  text += fmt::format(
-      "left out     {} without a launch, {} that cannot run or are wrong, {} not decided, of {}\n", left_out,
-      failed, all - cases.size(), all);
+  text += fmt::format("left out     {} without a launch, {} that cannot run or are wrong, of {}\n", left_out,
+                      failed, cases.size());
   return text + occupancy_of(fastest, timed);
 }
 

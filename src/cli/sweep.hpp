@@ -18,7 +18,6 @@ struct SweepRequest {
   std::string kernel;  ///< of a bench program; empty where there is a source
   std::vector<std::pair<std::string, std::string>> axes;  ///< name and values, in their order
   bool fastest = false;                                   ///< find the fastest without measuring all
-  std::optional<double> budget;                           ///< seconds of that
   std::string source;                                     ///< a file with a kernel, and how to launch it
 
   GpuOption gpu;  ///< list for this GPU, which need not be here
@@ -33,8 +32,7 @@ std::vector<std::string> program_flags(const SweepRequest& request);
 
 /// What a race found, in a few lines: the fastest configuration, how sure that is, what was left out and why, and its
 /// occupancy beside the highest.
-/// @param cases  those of the sweep that have a row
-/// @param all    how many configurations the sweep has
-std::string fastest_text(std::span<const CaseRecord> cases, std::size_t all);
+/// @param cases  all of the sweep
+std::string fastest_text(std::span<const CaseRecord> cases);
 
 }  // namespace occbench

@@ -80,8 +80,7 @@ bool begins_with(const fs::path& file, const fs::path& other) {
 
 class Merge {
  public:
-  Merge(const fs::path& out, MergeOf of, const std::function<bool()>& stopped)
-      : rows_(out), of_(of), stopped_(stopped) {}
+  Merge(const fs::path& out, const std::function<bool()>& stopped) : rows_(out), stopped_(stopped) {}
 
   void add(const fs::path& file) {
     RowStream stream(file);
@@ -101,7 +100,7 @@ class Merge {
                        fmt::join(mapped(files, [](const fs::path& file) { return file.string(); }), ", "));
     }
     for (const auto& [gpu, tally] : gpus_) {
-      if (of_ == MergeOf::gpus && tally.cases < cases_.size()) merged_.gaps.push_back(gap_of(gpu, tally));
+      if (tally.cases < cases_.size()) merged_.gaps.push_back(gap_of(gpu, tally));
     }
     std::ranges::copy_if(files, std::back_inserter(merged_.without_samples),
                          [](const fs::path& file) { return samples_beside(file).empty(); });
@@ -198,8 +197,8 @@ class Merge {
     const bool is_of_program = stream.cells()[columns.experiment] == kTraceExperiment;
     return is_of_program ? exact_name(row_of(stream, columns.all)) : name_of(stream.cells(), columns);
   }
-  std::uint64_t key_of(const std::string& gpu, const std::string& of) const {
-    return hash_of(of_ == MergeOf::shards ? of : gpu + "\n" + of);
+  static std::uint64_t key_of(const std::string& gpu, const std::string& of) {
+    return hash_of(gpu + "\n" + of);
   }
 
   void add_row(const RowStream& stream, const KeyColumns& columns) {
@@ -260,7 +259,6 @@ class Merge {
   }
 
   OutputFile rows_;
-  MergeOf of_;
   const std::function<bool()>& stopped_;
   std::string header_;
   std::string schema_;
@@ -277,12 +275,12 @@ class Merge {
 
 }  // namespace
 
-Merged merge_files(std::span<const fs::path> files, const fs::path& out, MergeOf of,
+Merged merge_files(std::span<const fs::path> files, const fs::path& out,
                    const std::function<bool()>& stopped) try {
   require_not_input(out, files);
   static_cast<void>(output_target(samples_path(out)));  // before the rows are written
   const FileLock lock(out);
-  Merge merge(out, of, stopped);
+  Merge merge(out, stopped);
   for (const fs::path& file : files) merge.add(file);
   return merge.finish(files, out);
 } catch (const Interrupted&) {

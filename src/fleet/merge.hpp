@@ -45,17 +45,11 @@ struct Merged {
   }
 };
 
-/// What the files are of, which decides which rows stand for the same.
-enum class MergeOf {
-  gpus,   ///< the same cases of several GPUs: a row for each GPU and case
-  shards  ///< one run in parts, on any GPUs of a model: a row for each case; there are no gaps
-};
-
 /// Writes the rows of files into one, in the order of the files, and the samples beside them where each case
 /// is in one file only, unless `stopped` says meanwhile that nobody wants them. Memory grows by about 30 bytes a row. `out` is the old file or the new one, whole.
 /// @throws InputError where a file is not of rows, none has a row, the files' columns or schemas differ, some are simulated, or
 /// `out` is one of them or of their samples, is being written by another process or cannot be written
-Merged merge_files(std::span<const std::filesystem::path> files, const std::filesystem::path& out, MergeOf of,
+Merged merge_files(std::span<const std::filesystem::path> files, const std::filesystem::path& out,
                    const std::function<bool()>& stopped);
 
 }  // namespace occbench

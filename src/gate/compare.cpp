@@ -16,6 +16,8 @@
 namespace occbench {
 namespace {
 
+namespace fs = std::filesystem;
+
 /// Theory and what follows from other columns are named after their causes.
 bool is_cause(const Column* column) {
   return column->gate == GateRule::exact || column->gate == GateRule::lower_is_better;
@@ -52,6 +54,17 @@ std::vector<const Column*> exact_columns(std::span<const RecordedRun> baseline,
   }
   std::stable_partition(found.begin(), found.end(), is_cause);
   return found;
+}
+
+/// Of notes those on what was compared come before those on cases that were not.
+bool worse(const ComparedCase& left, const ComparedCase& right) {
+  const auto gravest = [](const ComparedCase& compared) {
+    std::tuple most{Grade::note, -1.0, compared.compared};
+    for (const GateFinding& finding : compared.findings)
+      most = std::max(most, std::tuple(finding.grade, finding.weight, compared.compared));
+    return most;
+  };
+  return gravest(left) > gravest(right);
 }
 
 using ByKey = std::map<std::string, Cases>;
@@ -215,7 +228,7 @@ Comparison compare_runs(std::span<const RecordedRun> baseline, std::span<const R
     return std::tie(compared.experiment, compared.name);
   });
   note_uncounted_spills(comparison);
-  comparison.sort_worst_first();
+  std::ranges::stable_sort(comparison.cases, worse);
   const bool looked = std::ranges::any_of(comparison.cases, &ComparedCase::compared);
   if (!looked && comparison.count(Verdict::pass) == comparison.cases.size()) {
     std::string message = fmt::format("nothing of {} could be compared", comparison.candidate);
@@ -224,93 +237,6 @@ Comparison compare_runs(std::span<const RecordedRun> baseline, std::span<const R
     comparison.general.push_back({Grade::no_verdict, std::move(message)});
   }
   return comparison;
-}
-
-namespace fs = std::filesystem;
-
-std::optional<fs::path> of_name(const std::vector<fs::path>& files, const fs::path& file) {
-  const auto found = std::ranges::find(files, name_of_rows(file), name_of_rows);
-  return found == files.end() ? std::nullopt : std::optional(*found);
-}
-
-/// What is said of folders within the compared ones, whose rows are not compared.
-std::vector<std::string> of_folders(const std::vector<fs::path>& baseline,
-                                    const std::vector<fs::path>& candidate) {
-  std::vector<std::string> messages;
-  for (const fs::path& folder : baseline) {
-    const auto counterpart = of_name(candidate, folder);
-    messages.push_back(
-        counterpart
-            ? fmt::format("{0} and {1} have files of rows, which are not compared: occbench gate {0} {1}",
-                          folder.string(), counterpart->string())
-            : fmt::format("{} has files of rows, and the candidate has no such folder", folder.string()));
-  }
-  for (const fs::path& folder : candidate) {
-    if (!of_name(baseline, folder))
-      messages.push_back(
-          fmt::format("{} has files of rows, and the baseline has no such folder", folder.string()));
-  }
-  return messages;
-}
-
-using FilePairs = std::vector<std::pair<fs::path, fs::path>>;  ///< baseline and candidate
-
-/// Which files are compared. What has no counterpart is said in `general`.
-FilePairs file_pairs(const fs::path& baseline, const fs::path& candidate, std::vector<GateFinding>& general) {
-  const auto doubt = [&](Grade grade, std::string message) {
-    general.push_back({grade, std::move(message)});
-  };
-  if (!fs::exists(candidate)) throw InputError("the candidate {} does not exist", candidate.string());
-  if (!fs::exists(baseline)) {
-    doubt(Grade::no_verdict, fmt::format("no baseline: {} does not exist", baseline.string()));
-    return {};
-  }
-  if (fs::is_directory(candidate) && !fs::is_directory(baseline))
-    throw InputError(
-        "{} is a file and {} a folder: name two files, two folders, or a folder and a file of its name",
-        baseline.string(), candidate.string());
-  const bool one_file = !fs::is_directory(candidate);
-  if (one_file && !fs::is_directory(baseline)) return {{baseline, candidate}};
-  const FolderOfRuns before = runs_in(baseline);
-  const FolderOfRuns now = one_file ? FolderOfRuns{.files = {candidate}} : runs_in(candidate);
-  // Of a file that is there, but of something else.
-  const auto lacks = [](const fs::path& folder, const FolderOfRuns& runs, const fs::path& file) {
-    const auto other = of_name(runs.others, file);
-    return other ? fmt::format("{} is no file of rows, and nothing is compared with {}", other->string(),
-                               file.string())
-                 : fmt::format("{} has no {}", folder.string(), file.filename().string());
-  };
-  FilePairs pairs;
-  for (const fs::path& file : now.files) {
-    if (const auto counterpart = of_name(before.files, file)) {
-      pairs.emplace_back(*counterpart, file);
-    } else {
-      const bool counts = before.files.empty() || one_file || of_name(before.others, file);
-      doubt(counts ? Grade::no_verdict : Grade::note, "no baseline: " + lacks(baseline, before, file));
-    }
-  }
-  // A candidate that is one file is asked about nothing else.
-  for (const fs::path& file : one_file ? std::vector<fs::path>() : before.files) {
-    if (!of_name(now.files, file)) doubt(Grade::no_verdict, "no candidate: " + lacks(candidate, now, file));
-  }
-  if (!one_file) {
-    for (const std::string& message : of_folders(before.folders, now.folders))
-      doubt(Grade::no_verdict, message);
-    std::set<std::string> others;  // in neither folder a file of rows
-    for (const std::vector<fs::path>* each : {&before.others, &now.others}) {
-      for (const fs::path& file : *each) {
-        if (!of_name(before.files, file) && !of_name(now.files, file))
-          others.insert(file.filename().string());
-      }
-    }
-    if (!others.empty())
-      doubt(Grade::note, fmt::format("not compared, because not of rows: {}", fmt::join(others, ", ")));
-  }
-  if (pairs.empty()) {
-    doubt(Grade::no_verdict, fmt::format("nothing was compared: {} and {} share no file of rows",
-                                         baseline.string(), candidate.string()));
-  }
-  return pairs;
 }
 
 /// Whether samples could tell how far its readings scatter.
@@ -343,17 +269,6 @@ std::string another_gpu(const RecordedRun& baseline, const RecordedRun& candidat
   return fmt::format("another GPU of this model: gpu_uuid {} -> {}; times are advisory", uuid, other);
 }
 
-/// Of notes those on what was compared come before those on cases that were not.
-bool worse(const ComparedCase& left, const ComparedCase& right) {
-  const auto gravest = [](const ComparedCase& compared) {
-    std::tuple most{Grade::note, -1.0, compared.compared};
-    for (const GateFinding& finding : compared.findings)
-      most = std::max(most, std::tuple(finding.grade, finding.weight, compared.compared));
-    return most;
-  };
-  return gravest(left) > gravest(right);
-}
-
 }  // namespace
 
 std::string first_and_count(const std::string& first, std::size_t count) {
@@ -370,45 +285,35 @@ Comparison compare_pairs(std::span<const RecordedRun> baseline, std::span<const 
 }
 
 Comparison compare_paths(const fs::path& baseline, const fs::path& candidate, const Tolerances& tolerances) {
-  Comparison all;
-  all.baseline = baseline.string();
-  all.candidate = candidate.string();
-  const FilePairs pairs = file_pairs(baseline, candidate, all.general);
-  std::vector<std::string> alike;
-  std::vector<std::string> without_samples;
-  std::set<std::string> of_another_gpu;
-  for (const auto& [before, now] : pairs) {
-    const RecordedRun runs[] = {read_run(before), read_run(now)};
-    std::error_code is_no_file;
-    if (fs::equivalent(before, now, is_no_file) || is_one_recording(runs[0], runs[1]))
-      alike.push_back(now.string());
-    if (std::string note = another_gpu(runs[0], runs[1]); !note.empty())
-      of_another_gpu.insert(std::move(note));
-    for (const RecordedRun& run : runs) {
-      const bool lacks = is_counted(run) && !run.has_samples && run.stray_samples.empty();
-      if (lacks && !std::ranges::count(without_samples, run.source)) without_samples.push_back(run.source);
-    }
-    Comparison one = compare(runs[0], runs[1], tolerances);
-    for (ComparedCase& compared : one.cases) {
-      if (pairs.size() > 1) compared.file = now.filename().string();
-      all.cases.push_back(std::move(compared));
-    }
-    all.simulated = all.simulated || one.simulated;
-    all.general.insert(all.general.end(), one.general.begin(), one.general.end());
-    all.lacking.insert(one.lacking.begin(), one.lacking.end());
+  if (!fs::exists(candidate)) throw InputError("the candidate {} does not exist", candidate.string());
+  for (const fs::path& each : {baseline, candidate}) {
+    if (fs::is_directory(each))
+      throw InputError(
+          "{} is a folder, and two files of rows are compared: loop over the files, and keep the gravest "
+          "status (1, else 2)",
+          each.string());
   }
-  if (pairs.size() > 1) all.sort_worst_first();
-  for (const std::string& note : of_another_gpu) all.general.push_back({Grade::note, note, "gpu_uuid"});
-  if (!alike.empty())
-    all.general.push_back(
-        {Grade::note,
-         fmt::format("baseline and candidate are the same recorded rows, so nothing could differ: {}",
-                     first_and_count(alike.front(), alike.size()))});
-  if (!without_samples.empty() && all.verdict() == Verdict::pass)
-    all.general.push_back(
+  if (!fs::exists(baseline)) {
+    const std::string why = fmt::format("no baseline: {} does not exist", baseline.string());
+    return {baseline.string(), candidate.string(), {}, {{Grade::no_verdict, why}}};
+  }
+  const RecordedRun runs[] = {read_run(baseline), read_run(candidate)};
+  Comparison compared = compare(runs[0], runs[1], tolerances);
+  if (std::string note = another_gpu(runs[0], runs[1]); !note.empty())
+    compared.general.push_back({Grade::note, std::move(note), "gpu_uuid"});
+  std::error_code is_no_file;
+  if (fs::equivalent(baseline, candidate, is_no_file) || is_one_recording(runs[0], runs[1]))
+    compared.general.push_back(
+        {Grade::note, "baseline and candidate are the same recorded rows, so nothing could differ"});
+  std::set<std::string> without_samples;
+  for (const RecordedRun& run : runs) {
+    if (is_counted(run) && !run.has_samples && run.stray_samples.empty()) without_samples.insert(run.source);
+  }
+  if (!without_samples.empty() && compared.verdict() == Verdict::pass)
+    compared.general.push_back(
         {Grade::note, fmt::format("{} without samples: how far readings scatter is taken from the rows",
-                                  first_and_count(without_samples.front(), without_samples.size()))});
-  return all;
+                                  fmt::join(without_samples, " and "))});
+  return compared;
 }
 
 std::string_view to_string(Verdict verdict) {
@@ -434,10 +339,6 @@ Verdict ComparedCase::verdict() const {
 
 bool ComparedCase::not_compared() const {
   return !compared && verdict() == Verdict::pass;
-}
-
-void Comparison::sort_worst_first() {
-  std::ranges::stable_sort(cases, worse);
 }
 
 Verdict Comparison::verdict() const {

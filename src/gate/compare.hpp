@@ -49,7 +49,6 @@ std::string first_and_count(const std::string& first, std::size_t count);
 
 /// A case that at least one side has.
 struct ComparedCase {
-  std::string file;  ///< which file of a folder; empty where two files are compared
   std::string experiment;
   std::string name;
   std::vector<GateFinding> findings;     ///< gravest grade first, causes before what follows from them
@@ -74,8 +73,6 @@ struct Comparison {
   std::set<std::string_view>
       lacking{};  ///< columns of which less or more is better that not every file or no row has
 
-  void sort_worst_first();
-
   /// Regression if a case has one, else no verdict if a case that counts has none or nothing was compared.
   Verdict verdict() const;
   std::size_t count(Verdict verdict) const;
@@ -89,8 +86,7 @@ Comparison compare(const RecordedRun& baseline, const RecordedRun& candidate, co
 Comparison compare_pairs(std::span<const RecordedRun> baseline, std::span<const RecordedRun> candidate,
                          const Tolerances& tolerances);
 
-/// Two files, two folders file by file, or a file and the folder's file of its name.
-/// No baseline is a verdict of its own: no verdict. @throws InputError
+/// Two files. No baseline is a verdict of its own: no verdict. @throws InputError
 Comparison compare_paths(const std::filesystem::path& baseline, const std::filesystem::path& candidate,
                          const Tolerances& tolerances);
 

@@ -121,13 +121,12 @@ Json number_or_null(const std::optional<double>& value) {
 }
 
 Json to_json(const ComparedCase& compared) {
-  Json object = {{"experiment", compared.experiment}, {"case", compared.name}};
-  if (!compared.file.empty()) object["file"] = compared.file;
-  object["verdict"] = to_string(compared.verdict());
-  object["smallest_regression_points"] = number_or_null(compared.caught_points);
-  object["smallest_regression_time_pct"] = number_or_null(compared.caught_time_pct);
-  object["findings"] = to_json(compared.findings);
-  return object;
+  return {{"experiment", compared.experiment},
+          {"case", compared.name},
+          {"verdict", to_string(compared.verdict())},
+          {"smallest_regression_points", number_or_null(compared.caught_points)},
+          {"smallest_regression_time_pct", number_or_null(compared.caught_time_pct)},
+          {"findings", to_json(compared.findings)}};
 }
 
 /// A value of the candidate, and where it is known the range of its middle half.
@@ -319,8 +318,7 @@ struct Suite {
 std::string comparison_junit(const Comparison& comparison) {
   std::map<std::string, Suite> suites;
   for (const ComparedCase& compared : comparison.cases) {
-    const std::string suite = marked(
-        comparison, compared.file.empty() ? compared.experiment : compared.file + ":" + compared.experiment);
+    const std::string suite = marked(comparison, compared.experiment);
     suites[suite].add(suite, compared);
   }
   // What concerns the runs as a whole is a test too, so that it cannot be overlooked.
@@ -351,7 +349,7 @@ struct Group {
   std::vector<const ComparedCase*> cases;
 
   std::string title() const {
-    return first_and_count(name_of(*cases.front()), cases.size());
+    return first_and_count(cases.front()->full_name(), cases.size());
   }
 
   /// A line each. Of what is no regression the title is enough.
@@ -359,17 +357,11 @@ struct Group {
     if (label != to_string(Grade::regression)) return {title()};
     std::vector<std::string> names;
     for (const ComparedCase* const each : std::span(cases).first(std::min(cases.size(), kMostNames)))
-      names.push_back(name_of(*each));
+      names.push_back(each->full_name());
     if (names.size() < cases.size())
       names.push_back(
           fmt::format("and {} more; formats json and junit have all", cases.size() - names.size()));
     return names;
-  }
-
- private:
-  static std::string name_of(const ComparedCase& compared) {
-    return compared.file.empty() ? compared.full_name()
-                                 : fmt::format("{}: {}", compared.file, compared.full_name());
   }
 };
 

@@ -126,7 +126,9 @@ bool begins_like_rows(const fs::path& file) {
   return has_names(text, needed);
 }
 
-bool is_named_like_rows(std::string_view name) {
+/// Whether gzip compressed it or not.
+bool is_named_like_rows(const fs::path& file) {
+  const std::string name = (file.extension() == ".gz" ? file.stem() : file.filename()).string();
   return name.ends_with(".csv") && !name.ends_with(".samples.csv");
 }
 
@@ -159,29 +161,15 @@ RecordedRun read_run(const fs::path& file) {
   return run;
 }
 
-std::string name_of_rows(const fs::path& file) {
-  return (file.extension() == ".gz" ? file.stem() : file.filename()).string();
-}
-
 FolderOfRuns runs_in(const fs::path& folder) {
-  constexpr auto kOptions = fs::directory_options::skip_permission_denied;
   FolderOfRuns found;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    const std::string name = name_of_rows(entry.path());
-    if (entry.is_directory()) {
-      const auto is_of_rows = [](const fs::directory_entry& each) {
-        return is_named_like_rows(name_of_rows(each.path())) && each.is_regular_file() &&
-               begins_like_rows(each.path());
-      };
-      const fs::recursive_directory_iterator below(entry.path(), kOptions);
-      if (std::any_of(begin(below), end(below), is_of_rows)) found.folders.push_back(entry.path());
-    } else if (is_named_like_rows(name)) {
-      const bool of_rows = entry.is_regular_file() && begins_like_rows(entry.path());
-      (of_rows ? found.files : found.others).push_back(entry.path());
-    }
+    if (entry.is_directory() || !is_named_like_rows(entry.path())) continue;
+    const bool of_rows = entry.is_regular_file() && begins_like_rows(entry.path());
+    (of_rows ? found.files : found.others).push_back(entry.path());
   }
-  for (std::vector<fs::path>* paths : {&found.files, &found.others, &found.folders})
-    std::ranges::sort(*paths);
+  std::ranges::sort(found.files);
+  std::ranges::sort(found.others);
   return found;
 }
 

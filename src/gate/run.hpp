@@ -37,14 +37,10 @@ RecordedRun parse_run(std::string_view rows, std::string_view samples, std::stri
 /// With the samples of FILE.samples.csv or FILE.samples.csv.gz, where one exists. @throws InputError
 RecordedRun read_run(const std::filesystem::path& file);
 
-/// The name of a file of rows, whether gzip compressed it or not.
-std::string name_of_rows(const std::filesystem::path& file);
-
 /// What a folder holds, by name; samples, and what is no CSV, are left out.
 struct FolderOfRuns {
-  std::vector<std::filesystem::path> files = {};    ///< of rows
-  std::vector<std::filesystem::path> others = {};   ///< of something else
-  std::vector<std::filesystem::path> folders = {};  ///< with files of rows at any depth
+  std::vector<std::filesystem::path> files = {};   ///< of rows
+  std::vector<std::filesystem::path> others = {};  ///< of something else
 };
 
 FolderOfRuns runs_in(const std::filesystem::path& folder);

@@ -22,17 +22,8 @@ using std::chrono::system_clock;
 
 /// Until the GPU has left its idle clocks.
 constexpr std::chrono::milliseconds kWarmUp{100};
-/// Rows and launches of a race wait for so long, so that the race does not wait for the disk each time.
+/// Rows of a race wait for so long, so that the race does not wait for the disk each time.
 constexpr std::chrono::milliseconds kRowsWait{200};
-
-/// The unit lives as long as `times`.
-Amount useful_of(const Times& times) {
-  constexpr std::string_view kPerSecond = "/s";
-  if (!times.throughput || !times.time_us || !times.throughput_unit.ends_with(kPerSecond)) return {};
-  return {.quantity = *times.throughput * 1e-6 * *times.time_us,
-          .unit = std::string_view(times.throughput_unit)
-                      .substr(0, times.throughput_unit.size() - kPerSecond.size())};
-}
 
 class HarnessRacers final : public Racers {
  public:
@@ -42,20 +33,7 @@ class HarnessRacers final : public Racers {
         output_(output),
         checks_(cases_.size()),
         useful_(cases_.size()),
-        times_(cases_.size()) {
-    for (std::size_t i = 0; output_.launches != nullptr && i < cases_.size(); ++i) {
-      const RaceFile::Kept* const kept = output_.launches->find(cases_[i]->known.identity);
-      if (kept == nullptr) continue;
-      checks_[i] = kept->record.check;
-      times_[i] = kept->times;
-      useful_[i] = useful_of(kept->record.times);
-    }
-  }
-
-  /// Of each, those of the race that this one resumes included.
-  const std::vector<std::vector<double>>& times() const {
-    return times_;
-  }
+        times_(cases_.size()) {}
 
   std::vector<double> time(std::size_t number, std::size_t launches) override {
     output_.begin(*cases_[number]);
@@ -66,7 +44,6 @@ class HarnessRacers final : public Racers {
     });
     if (!ready) return {};
     times_[number].insert(times_[number].end(), times.begin(), times.end());
-    keep(number, times);
     return times;
   }
 
@@ -79,7 +56,6 @@ class HarnessRacers final : public Racers {
         if (std::string more = of.prepared().why_wrong(); !more.empty()) why = std::move(more);
       });
       if (!ready) return false;
-      keep(number, {});
     }
     if (checks_[number] != Check::wrong) return true;
     put(number, why);
@@ -91,20 +67,24 @@ class HarnessRacers final : public Racers {
   }
 
   bool must_stop() override {
-    return stop_asked() || with_.instruments.context_is_lost() ||
-           (with_.options.until && system_clock::now() >= *with_.options.until);
+    return stop_asked() || with_.instruments.context_is_lost();
   }
 
   /// A row with the times that there are.
   void put(std::size_t number, const std::string& note) {
-    MeasuredCase measured = raced(number);
+    MeasuredCase measured = begun(number);
+    if (!times_[number].empty()) measured.record.times = times_of(times_[number], false, useful_[number]);
+    measured.record.check = checks_[number];
+    measured.record.readings.status = CountersStatus::off;
     measured.samples.add("time_us", times_[number]);
     add_note(measured.record.note, note);
     put(std::move(measured));
   }
 
   void put(MeasuredCase measured) {
-    add(rows_, std::move(measured));
+    measured.record.provenance.recorded_at = iso_time(system_clock::now());
+    rows_.push_back(std::move(measured));
+    if (steady_clock::now() - written_ > kRowsWait) write();
   }
 
   /// Frees what the last case holds, and writes the rows that wait.
@@ -114,7 +94,6 @@ class HarnessRacers final : public Racers {
   }
 
   void write() {
-    if (!launches_.empty()) output_.launches->append(std::exchange(launches_, {}));
     if (!rows_.empty()) output_.end(std::exchange(rows_, {}));
     written_ = steady_clock::now();
   }
@@ -122,31 +101,6 @@ class HarnessRacers final : public Racers {
  private:
   MeasuredCase begun(std::size_t number) const {
     return {cases_[number]->known, SamplesOfCase(cases_[number]->known.identity), {}};
-  }
-
-  /// With what is known of it, less the samples.
-  MeasuredCase raced(std::size_t number) const {
-    MeasuredCase measured = begun(number);
-    if (!times_[number].empty()) measured.record.times = times_of(times_[number], false, useful_[number]);
-    measured.record.check = checks_[number];
-    measured.record.readings.status = CountersStatus::off;
-    return measured;
-  }
-
-  /// @param times  of the launches that were made now, microseconds
-  void keep(std::size_t number, const std::vector<double>& times) {
-    if (output_.launches == nullptr) return;
-    MeasuredCase measured = raced(number);
-    const std::size_t before = times_[number].size() - times.size();
-    for (std::size_t i = 0; i < times.size(); ++i)
-      measured.samples.add("time_us", static_cast<std::int64_t>(before + i), times[i]);
-    add(launches_, std::move(measured));
-  }
-
-  void add(std::vector<MeasuredCase>& to, MeasuredCase measured) {
-    measured.record.provenance.recorded_at = iso_time(system_clock::now());
-    to.push_back(std::move(measured));
-    if (steady_clock::now() - written_ > kRowsWait) write();
   }
 
   /// @returns whether it could be launched; else it has its row
@@ -190,8 +144,7 @@ class HarnessRacers final : public Racers {
   std::vector<std::optional<Check>> checks_;
   std::vector<Amount> useful_;
   std::vector<std::vector<double>> times_;
-  std::vector<MeasuredCase> rows_;      ///< that are not written yet
-  std::vector<MeasuredCase> launches_;  ///< likewise
+  std::vector<MeasuredCase> rows_;  ///< that are not written yet
   steady_clock::time_point written_ = steady_clock::now();
   std::unique_ptr<ReadyCase> ready_;  ///< the case that was launched last
   std::size_t ready_number_ = 0;
@@ -231,28 +184,6 @@ void leave_out_same_code(std::vector<PlannedCase>& cases) {
   }
 }
 
-RaceFile::RaceFile(const std::filesystem::path& rows_file, std::span<const PlannedCase> cases)
-    : path_(race_path(rows_file)), file_(path_, RunFile::Mode::resume) {
-  if (!cases.empty()) file_.require_same_origin(row_of(cases.front().known));
-  for (const Row& row : file_.finished()) kept_[full_name(row)].record = case_record(row);
-  for (const Sample& sample : read_samples(samples_path(path_)))
-    kept_[fmt::format("{}/{}", sample.experiment, sample.case_name)].times.push_back(sample.value);
-}
-
-const RaceFile::Kept* RaceFile::find(const CaseIdentity& identity) const {
-  const auto found = kept_.find(full_name(identity));
-  return found == kept_.end() ? nullptr : &found->second;
-}
-
-void RaceFile::append(std::span<const MeasuredCase> launched) {
-  append_all(file_, launched);
-}
-
-void RaceFile::remove() {
-  std::filesystem::remove(path_);
-  std::filesystem::remove(samples_path(path_));
-}
-
 ExitStatus measure_fastest(std::span<const PlannedCase> cases, const MeasureWith& with,
                            const RaceOutput& output, std::optional<double> known_us) {
   std::vector<const PlannedCase*> racing;
@@ -265,22 +196,18 @@ ExitStatus measure_fastest(std::span<const PlannedCase> cases, const MeasureWith
       left_out.back().record.provenance.recorded_at = iso_time(system_clock::now());
     }
   }
-  if (!left_out.empty()) output.end(std::move(left_out));
+  if (!left_out.empty()) output.end(left_out);
   constexpr std::uint64_t kSeed = 1;
   HarnessRacers racers(racing, with, output);
-  const std::vector<std::vector<int>> places = places_of(racing);
   with.instruments.take_first_gpc();  // Launches before the race are not its own.
-  const RaceResult result = race(places, racers, {known_us, racers.times()}, kSeed);
+  const RaceResult result = race(places_of(racing), racers, known_us, kSeed);
   if (stop_asked() || with.instruments.context_is_lost()) {
     racers.end();
     return ExitStatus::no_verdict;
   }
-  // A resumed race goes on with those that the budget left undecided.
-  if (!result.stopped) {
-    for (const std::size_t number : result.as_fast) racers.put(number, race_note(RaceOutcome::as_fast));
-  }
+  for (const std::size_t number : result.as_fast) racers.put(number, race_note(RaceOutcome::as_fast));
   racers.end();
-  if (!result.fastest) return result.stopped ? ExitStatus::done : ExitStatus::no_verdict;
+  if (!result.fastest) return ExitStatus::no_verdict;
   MeasureWith fully = with;
   fully.raced = &result.times[*result.fastest];
   output.begin(*racing[*result.fastest]);
@@ -288,9 +215,7 @@ ExitStatus measure_fastest(std::span<const PlannedCase> cases, const MeasureWith
   if (!measured) return ExitStatus::no_verdict;
   const bool whole =
       measured->record.times.status != TimeStatus::failed && measured->record.check != Check::wrong;
-  std::vector<MeasuredCase> last;
-  last.push_back(std::move(*measured));
-  output.end(std::move(last));
+  output.end({&*measured, 1});
   return whole ? ExitStatus::done : ExitStatus::no_verdict;
 }
 

@@ -256,16 +256,6 @@ std::optional<MeasuredCase> measure_case(const PlannedCase& planned, const Measu
   return measured;
 }
 
-void append_all(RunFile& file, std::span<const MeasuredCase> cases) {
-  std::vector<Row> rows;
-  std::vector<Sample> samples;
-  for (const MeasuredCase& measured : cases) {
-    rows.push_back(row_of(measured.record));
-    samples.insert(samples.end(), measured.samples.all().begin(), measured.samples.all().end());
-  }
-  file.append_all(rows, samples);
-}
-
 Times times_of(const std::vector<double>& microseconds, bool throttled, const Amount& useful) {
   const Quartiles quartiles = occbench::quartiles(microseconds);
   const double spread_pct = 100 * quartiles.range() / quartiles.median;

@@ -30,9 +30,6 @@ struct MeasuredCase {
   bool missed = false;  ///< something that the user asked for by name could not be measured
 };
 
-/// Their rows and samples.
-void append_all(RunFile& file, std::span<const MeasuredCase> cases);
-
 /// What cases are measured with.
 struct MeasureWith {
   const Device& device;

@@ -244,12 +244,6 @@ struct Parser {
                    "when its row is written")
         ->check(CLI::NonNegativeNumber);
     app.add_flag("--occ_fastest", options.fastest, "find the fastest case without measuring all");
-    app.add_option_function<std::int64_t>(
-        "--occ_until",
-        [this](std::int64_t milliseconds) {
-          options.until = std::chrono::system_clock::time_point(std::chrono::milliseconds(milliseconds));
-        },
-        "when --occ_fastest ends, in milliseconds since 1970");
     CLI::Option* const capability = app.add_option(
         "--occ_cc", compute_capability, "list the cases for this compute capability, without a GPU");
     CLI::Option* const sms =

@@ -58,12 +58,11 @@ struct Options {
       device_profile;  ///< predictions are made with it; empty = the best known of the GPU
   bool profile =
       false;  ///< check and launch each case once, neither timed nor counted, as other profilers want it
-  bool fastest = false;                                        ///< race the cases instead of measuring all
-  std::optional<std::chrono::system_clock::time_point> until;  ///< the race ends then
-  std::optional<SweepOptions> sweep;                           ///< instead of the experiment's cases
-  std::optional<Device> planned_for;                           ///< list cases for this device, without one
-  bool list = false;                                           ///< print the cases as JSON lines and end
-  std::optional<std::filesystem::path> list_file;              ///< list them as rows in this new file instead
+  bool fastest = false;                            ///< race the cases instead of measuring all
+  std::optional<SweepOptions> sweep;               ///< instead of the experiment's cases
+  std::optional<Device> planned_for;               ///< list cases for this device, without one
+  bool list = false;                               ///< print the cases as JSON lines and end
+  std::optional<std::filesystem::path> list_file;  ///< list them as rows in this new file instead
   bool describe = false;  ///< print name, claim and source as a JSON line and end; needs no GPU
   bool small = false;     ///< small grids and short work, for compute-sanitizer
   bool help = false;

@@ -78,9 +78,15 @@ class Output {
   }
 
   /// Likewise several of a race, which Google Benchmark has not timed.
-  void end(const std::vector<MeasuredCase>& cases) {
-    if (file_) append_all(*file_, cases);
-    for (const MeasuredCase& measured : cases) progress_.tell({full_name(measured.record.identity), true});
+  void end(std::span<const MeasuredCase> cases) {
+    std::vector<Row> rows;
+    std::vector<Sample> samples;
+    for (const MeasuredCase& measured : cases) {
+      rows.push_back(row_of(measured.record));
+      samples.insert(samples.end(), measured.samples.all().begin(), measured.samples.all().end());
+    }
+    if (file_) file_->append_all(rows, samples);
+    for (const Row& row : rows) progress_.tell({full_name(row), true});
   }
 
  private:
@@ -169,7 +175,7 @@ void shuffle(std::vector<PlannedCase>& cases, std::uint64_t seed) {
     std::swap(cases[left - 1], cases[generator() % left]);
 }
 
-/// The least time of rows that a resumed race has, empty where none was timed.
+/// The least time of rows that a race in an earlier process has written, empty where none was timed.
 std::optional<double> fastest_of(const RunFile& file) {
   std::optional<double> least;
   for (const Row& row : file.finished()) {
@@ -236,7 +242,6 @@ ExitStatus measure(std::vector<PlannedCase> cases, const Options& options, const
   if (file) leave_out_finished(cases, *file);
   const std::optional<double> known_us = file ? fastest_of(*file) : std::nullopt;
   if (cases.empty()) {
-    if (options.fastest) RaceFile(*options.csv, cases).remove();
     fmt::print(stderr, "nothing is missing in {}\n", options.csv->string());
     return ExitStatus::done;
   }
@@ -244,25 +249,13 @@ ExitStatus measure(std::vector<PlannedCase> cases, const Options& options, const
   Output output(std::move(file), progress, benchmark);
   const CounterSetup counters = set_up_counters(instruments, options);
   const MeasureWith with{device, instruments, options, counters, profile, benchmark};
-  if (!options.fastest) {
-    const ExitStatus status = measure_each(cases, with, output);
-    benchmark.finish();
-    return status;
-  }
-  std::optional<RaceFile> launches;
-  if (options.csv) launches.emplace(*options.csv, cases);
-  std::size_t ended = 0;
   const ExitStatus status =
-      measure_fastest(cases, with,
-                      {.begin = [&](const PlannedCase& planned) { output.begin(planned); },
-                       .end =
-                           [&](const std::vector<MeasuredCase>& measured) {
-                             output.end(measured);
-                             ended += measured.size();
-                           },
-                       .launches = launches ? &*launches : nullptr},
-                      known_us);
-  if (launches && ended == cases.size()) launches->remove();
+      options.fastest
+          ? measure_fastest(cases, with,
+                            {.begin = [&](const PlannedCase& planned) { output.begin(planned); },
+                             .end = [&](std::span<const MeasuredCase> measured) { output.end(measured); }},
+                            known_us)
+          : measure_each(cases, with, output);
   benchmark.finish();
   return status;
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <memory>
 #include <sstream>
 #include <string_view>
@@ -73,28 +72,11 @@ Bench bench_from(const fs::path& program, Ending ending, const fs::path& rows, c
   return bench;
 }
 
-/// Leaves cases out, and programs that then have none.
-void keep_cases(std::vector<Bench>& benches,
-                const std::function<bool(const std::string& full_name)>& wanted) {
-  for (Bench& bench : benches)
-    std::erase_if(bench.cases, [&](const CaseRecord& each) { return !wanted(full_name(each.identity)); });
-  std::erase_if(benches, [](const Bench& bench) { return bench.cases.empty(); });
-}
-
-void keep_shard(std::vector<Bench>& benches, Shard shard) {
-  std::vector<CaseRecord> cases;
-  for (const Bench& bench : benches) cases.insert(cases.end(), bench.cases.begin(), bench.cases.end());
-  const std::set<std::string> names = cases_of_shard(cases, shard);
-  keep_cases(benches, [&](const std::string& name) { return names.contains(name); });
-}
-
 /// About how long a case takes beside its launches: the mean of 799 cases on an H200.
 constexpr double kSecondsOfCase = 0.13;
 /// Launches of a case: checked, timed and counted.
 constexpr double kLaunchesOfCase = 45;
 constexpr double kCyclesPerSecond = 1.7e9;
-
-constexpr int kMostShards = 100'000;
 
 /// The kernels that a program describes in a line of its answer to --occ_describe.
 void add_kernels(const fs::path& program, std::string_view line, std::vector<SweptKernel>& kernels) {
@@ -170,12 +152,16 @@ std::vector<Bench> planned_benches(const RunOptions& options) {
   }
   const auto matches = case_filter(options.filter);
   std::set<std::string> names;
-  keep_cases(benches, [&](const std::string& name) { return matches(name) && names.insert(name).second; });
+  for (Bench& bench : benches)
+    std::erase_if(bench.cases, [&](const CaseRecord& each) {
+      const std::string name = full_name(each.identity);
+      return !matches(name) || !names.insert(name).second;
+    });
+  std::erase_if(benches, [](const Bench& bench) { return bench.cases.empty(); });
   if (benches.empty()) {
     throw InputError("--filter {} matches no case of the suite {}; occbench run --list shows them",
                      options.filter, options.suite);
   }
-  if (!options.shard.empty()) keep_shard(benches, parse_shard(options.shard));
   return benches;
 }
 
@@ -185,34 +171,6 @@ double expected_seconds(const CaseRecord& record) {
   if (record.identity.work && record.theory && record.theory->waves)
     cycles = record.identity.work->cycles * std::ceil(*record.theory->waves);
   return kSecondsOfCase + kLaunchesOfCase * cycles / kCyclesPerSecond;
-}
-
-Shard parse_shard(const std::string& text) {
-  const std::vector<std::string_view> parts = split(text, '/');
-  const std::optional<int> count = read_number(parts.back(), 1, kMostShards);
-  const std::optional<int> index = read_number(parts.front(), 1, count.value_or(0));
-  if (parts.size() == 2 && index) return {*index, *count};
-  throw InputError("--shard {}: write I/N with 1 <= I <= N <= {}, as in 3/16", text, kMostShards);
-}
-
-std::set<std::string> cases_of_shard(std::span<const CaseRecord> cases, Shard shard) {
-  auto longest_first = mapped(cases, [](const CaseRecord& each) {
-    return std::pair(-expected_seconds(each), full_name(each.identity));
-  });
-  std::ranges::sort(longest_first);
-  std::vector<double> seconds(static_cast<std::size_t>(shard.count), 0);
-  std::set<std::string> names;
-  for (const auto& [less, name] : longest_first) {
-    const auto least = std::ranges::min_element(seconds);
-    // A case that cannot be launched takes no time, and must not all go to one shard.
-    *least += std::max(-less, 1e-3);
-    if (least - seconds.begin() == shard.index - 1) names.insert(name);
-  }
-  if (names.empty()) {
-    throw InputError("--shard {}/{} has no case: there are {}, so use at most that many shards", shard.index,
-                     shard.count, cases.size());
-  }
-  return names;
 }
 
 fs::path sweep_program(const fs::path& folder) {

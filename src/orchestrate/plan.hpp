@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <filesystem>
 #include <iosfwd>
 #include <optional>
@@ -21,7 +20,6 @@ namespace occbench {
 struct RunOptions {
   std::string suite = "quick";
   std::string filter;
-  std::string shard;     ///< "I/N": that part of the cases; empty = all
   std::string rehearse;  ///< file of rows whose cases are predicted instead of measured
   std::string device = "auto";
   std::string counters = "auto";
@@ -30,7 +28,6 @@ struct RunOptions {
   std::vector<std::string> metrics;  ///< hardware metrics beside those of the columns
   std::vector<std::filesystem::path> programs;  ///< instead of the bench programs of the folder
   std::vector<std::string> flags;               ///< further ones of theirs, --occ_NAME=VALUE
-  std::optional<std::chrono::seconds> budget;   ///< of a sweep's race, from its start
   bool list = false;
   bool require_gpu = false;
   bool resume = false;
@@ -72,20 +69,6 @@ void predict_listed(std::vector<CaseRecord>& cases, const std::optional<DevicePr
 /// About how long a case takes, s: the mean beside its launches, and the work of one wave after another. The
 /// same on every machine, for GPUs of one model.
 double expected_seconds(const CaseRecord& record);
-
-/// One of `count` parts of a run. @pre 1 <= index <= count
-struct Shard {
-  int index = 1;
-  int count = 1;
-};
-
-/// Reads "3/16". @throws InputError if it is no such text
-Shard parse_shard(const std::string& text);
-
-/// Full names of the cases of a shard. Each case is in one shard, and shards take about equally long: the
-/// longest case goes to the shard that has least so far, then the next. The order of `cases` does not matter.
-/// @throws InputError if the shard has none
-std::set<std::string> cases_of_shard(std::span<const CaseRecord> cases, Shard shard);
 
 /// An axis of a kernel, as its program describes it.
 struct DescribedAxis {

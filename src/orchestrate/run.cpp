@@ -75,22 +75,17 @@ class Runner {
         console_(console),
         rows_(out_),
         cases_(rows_.take()),
-        finished_(names_of(cases_)) {
-    // Whole milliseconds, as the process is told it: both end at the same time.
-    if (options.budget)
-      until_ = std::chrono::time_point_cast<std::chrono::milliseconds>(std::chrono::system_clock::now()) +
-               *options.budget;
-  }
+        finished_(names_of(cases_)) {}
 
   void run(const Bench& bench) {
-    while (!is_complete(bench) && !stop_asked() && !is_over()) {
+    while (!is_complete(bench) && !stop_asked()) {
       const std::size_t before = cases_.size();
       const Ending ending = run_process(bench);
       if (ending == kWrongUse) throw InputError(last_lines(log()));
       if (ending == kSomethingMissed) something_missed_ = true;
       if (ending.signal != 0 || ending.status >= static_cast<int>(ExitStatus::fault))
         record_crash(bench, ending);
-      if (is_complete(bench) || stop_asked() || is_over()) return;
+      if (is_complete(bench) || stop_asked()) return;
       if (cases_.size() == before) {
         progress_.clear();
         fmt::print(console_.err, "{} ended with {} and no new row; the end of its output:\n{}\n",
@@ -98,11 +93,6 @@ class Runner {
         return;
       }
     }
-  }
-
-  /// Whether the time that a race was given is over.
-  bool is_over() const {
-    return until_ && std::chrono::system_clock::now() >= *until_;
   }
 
   /// Whether a program said that something that was asked for was not measured, and be it a timeline.
@@ -135,10 +125,6 @@ class Runner {
     arguments.insert(arguments.end(),
                      {"--occ_csv=" + out_.string(), "--occ_resume", "--occ_cases=" + names.string(),
                       fmt::format("--occ_progress_fd={}", pipe.write_end()), "--benchmark_color=false"});
-    if (until_)
-      arguments.push_back(fmt::format(
-          "--occ_until={}",
-          std::chrono::duration_cast<std::chrono::milliseconds>(until_->time_since_epoch()).count()));
     running_.clear();
     ChildProcess process(ProgramStart{.program = bench.program,
                                       .arguments = std::move(arguments),
@@ -194,7 +180,6 @@ class Runner {
   std::set<std::string> finished_;  ///< full names of `cases_`
   std::string running_;             ///< the case that has begun and not ended, empty where none
   bool something_missed_ = false;
-  std::optional<std::chrono::system_clock::time_point> until_;
 };
 
 /// The file that the programs then resume, one after another.
@@ -274,8 +259,8 @@ bool summarize(const Runner& runner, const std::set<std::string>& wanted, const 
              tally.uncounted, agreement(cases));
   if (tally.uncounted > 0) print_why_uncounted(cases, console);
   const bool counters_missing = options.counters == "require" && tally.uncounted > 0;
-  const bool all_there = cases.size() >= wanted.size() || runner.is_over();
-  const bool whole = tally.failed == 0 && tally.wrong == 0 && all_there && !counters_missing;
+  const bool whole =
+      tally.failed == 0 && tally.wrong == 0 && cases.size() >= wanted.size() && !counters_missing;
   if (whole && runner.something_missed()) {
     fmt::print(console.err, "not all that was asked for was measured: the rows' column note says why\n");
   }
@@ -295,7 +280,6 @@ std::vector<CaseRecord> chosen_cases(const RunOptions& options) {
   if (cases.empty()) {
     throw InputError("{} has no case that --filter '{}' matches", options.rehearse, options.filter);
   }
-  if (!options.shard.empty()) keep_named(cases, cases_of_shard(cases, parse_shard(options.shard)));
   return cases;
 }
 
@@ -371,7 +355,7 @@ void keep_older_rows(const fs::path& out, Console& console) {
 }
 
 ExitStatus measure_benches(const RunOptions& options, const std::vector<Bench>& benches, const fs::path& out,
-                           const std::string& resuming, Console& console) {
+                           const std::string& to_go_on, Console& console) {
   for (const std::string& note : benches.front().notes) fmt::print(console.err, "{}\n", note);
   make_folder_of(out);
   require_log(log_of(out));
@@ -388,7 +372,7 @@ ExitStatus measure_benches(const RunOptions& options, const std::vector<Bench>& 
   const bool complete = summarize(runner, wanted, options, out, console);
   fmt::print(console.out, "Rows: {}   samples: {}   log: {}\n", out.string(), samples_path(out).string(),
              runner.log().string());
-  if (!complete && stop_asked()) fmt::print(console.err, "interrupted; to go on: {}\n", resuming);
+  if (!complete && stop_asked()) fmt::print(console.err, "interrupted; {}\n", to_go_on);
   return complete ? ExitStatus::done : ExitStatus::no_verdict;
 }
 

@@ -30,14 +30,14 @@ void keep_older_rows(const std::filesystem::path& out, Console& console);
 /// Measures the cases of programs, one program after another, each in a process that is started again after a
 /// case that ended it, until every case has its row. Shows each row as it comes, then says what is not as it
 /// should be. The user can end it with Ctrl-C.
-/// @param resuming  the command line that goes on with it, for a shell
+/// @param to_go_on  what to do after an interrupt, in a sentence
 /// @returns no_verdict where something that was asked for was not measured
 /// @throws InputError if the file cannot be written, or resumed, or a program refuses what it is asked for
 ExitStatus measure_benches(const RunOptions& options, const std::vector<Bench>& benches,
-                           const std::filesystem::path& out, const std::string& resuming, Console& console);
+                           const std::filesystem::path& out, const std::string& to_go_on, Console& console);
 
 /// The cases of the recorded rows `options.rehearse` with their recorded predictions in place of measurements, a row after
-/// another as a run writes them: filter, shard, output and resume as of a run; `device` is a number or auto. The scripts of a cluster run so where there
+/// another as a run writes them: filter, output and resume as of a run; `device` is a number or auto. The scripts of a cluster run so where there
 /// is no GPU. Rows have time_status and counters_status `simulated`.
 /// @returns no_verdict if the run was stopped
 ExitStatus rehearse(const RunOptions& options, Console& console);

@@ -11,7 +11,7 @@
 namespace occbench {
 namespace {
 
-/// Bytes. A shard of a large suite names each of its cases, which takes 1 MB per 5,000.
+/// Bytes. A filter that names each of its cases takes 1 MB per 5,000.
 constexpr std::int64_t kMostMemory = 64 << 20;
 
 /// Of a message: whoever typed 60,000 letters knows them.

@@ -330,10 +330,6 @@ std::filesystem::path samples_path(const std::filesystem::path& rows_file) {
   return path += ".samples.csv";
 }
 
-std::filesystem::path race_path(const std::filesystem::path& rows_file) {
-  return rows_file.string() + ".race";
-}
-
 std::vector<std::filesystem::path> samples_forms(const std::filesystem::path& rows_file) {
   const std::filesystem::path samples = samples_path(rows_file);
   return {samples, samples.string() + ".gz"};

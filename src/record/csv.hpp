@@ -60,8 +60,6 @@ std::vector<Row> rows_of(const CsvTable& table, std::string_view source);
 
 /// `FILE.samples.csv` for `FILE.csv`.
 std::filesystem::path samples_path(const std::filesystem::path& rows_file);
-/// `FILE.csv.race` for `FILE.csv`: what a race that is not over has of cases without a row (harness/fastest.hpp).
-std::filesystem::path race_path(const std::filesystem::path& rows_file);
 /// The names that samples beside a file of rows may have: as they are written, and compressed by gzip.
 std::vector<std::filesystem::path> samples_forms(const std::filesystem::path& rows_file);
 /// The first of them that is there. Empty where there are none.
@@ -77,7 +75,7 @@ struct SetAside {
   std::filesystem::path kept_as;
 };
 
-/// Renames a file of rows that a new run would replace, its samples in either form and what a race has left beside it to `FILE.csv.20261123T113502Z`: by the
+/// Renames a file of rows that a new run would replace, and its samples in either form to `FILE.csv.20261123T113502Z`: by the
 /// time of their last change, and with an end that no folder of runs is searched for. A link stays. Files with nothing
 /// below a header are left.
 /// @throws InputError if one cannot be renamed

@@ -41,11 +41,11 @@ constexpr std::size_t kFirstSample = 20;
 
 class Field {
  public:
-  Field(std::span<const std::vector<int>> places, Racers& racers, const RaceProgress& progress,
+  Field(std::span<const std::vector<int>> places, Racers& racers, std::optional<double> known_us,
         std::uint64_t seed)
       : places_(places),
         racers_(racers),
-        known_us_(progress.known_us.value_or(kNever)),
+        known_us_(known_us.value_or(kNever)),
         runners_(places.size()),
         estimates_(places.size(), kNever) {
     for (std::size_t i = 0; i < places.size(); ++i) waiting_.push_back(i);
@@ -53,14 +53,12 @@ class Field {
     std::mt19937_64 generator(seed);
     for (std::size_t left = waiting_.size(); left > 1; --left)
       std::swap(waiting_[left - 1], waiting_[generator() % left]);
-    if (!progress.times.empty()) go_on(progress.times);
   }
 
   RaceResult run() {
-    if (launched_ > 0 && !stops()) find_best();
-    while (!waiting_.empty() && !stops()) first_launches(next());
+    while (!waiting_.empty() && !racers_.must_stop()) first_launches(next());
     rule_out([&](const Runner& each) { return fastest_launch(each) * (1 - kSpread) - kResolutionUs; });
-    while (!is_decided() && !stops()) take_turns();
+    while (!is_decided() && !racers_.must_stop()) take_turns();
     return result();
   }
 
@@ -70,25 +68,6 @@ class Field {
     bool in = false;
     std::optional<bool> right;
   };
-
-  /// Where a race with these launches stopped.
-  void go_on(const std::vector<std::vector<double>>& times) {
-    std::erase_if(waiting_, [&](std::size_t number) { return !times[number].empty(); });
-    launched_ = times.size() - waiting_.size();
-    std::size_t most = 0;
-    for (std::size_t i = 0; i < times.size(); ++i) {
-      if (times[i].empty()) continue;
-      runners_[i] = {.times = times[i], .in = true, .right = {}};
-      tell_neighbours(i, fastest_launch(runners_[i]));
-      most = std::max(most, times[i].size());
-    }
-    if (most >= kTurn)
-      places_in_turn_ = std::max(kFewestPlaces, launched_ >> std::min<std::size_t>(most / kTurn, 32));
-  }
-
-  bool stops() {
-    return stopped_ = stopped_ || racers_.must_stop();
-  }
 
   static double fastest_launch(const Runner& runner) {
     return *std::ranges::min_element(runner.times);
@@ -240,7 +219,7 @@ class Field {
     // Back and forth, so that a GPU that warms up favours none.
     if (std::exchange(backwards_, !backwards_)) std::ranges::reverse(order);
     for (const std::size_t number : order) {
-      if (stops()) return;
+      if (racers_.must_stop()) return;
       launch(number, kTurn - runners_[number].times.size() % kTurn);
     }
     rule_out([](const Runner& each) { return lower(each); });
@@ -249,7 +228,6 @@ class Field {
   RaceResult result() {
     find_best();
     RaceResult result;
-    result.stopped = stopped_;
     for (const std::size_t number : racing()) {
       if (!result.fastest) {
         result.fastest = number;
@@ -272,7 +250,6 @@ class Field {
   double best_upper_us_ = kNever;
   std::size_t places_in_turn_ = std::numeric_limits<std::size_t>::max();
   bool backwards_ = false;
-  bool stopped_ = false;
 };
 
 /// @param note  one of those that add_note() joined
@@ -317,9 +294,9 @@ bool is_ruled_out(std::optional<RaceOutcome> outcome) {
   return outcome == RaceOutcome::ruled_out_by_launches || outcome == RaceOutcome::ruled_out_by_intervals;
 }
 
-RaceResult race(std::span<const std::vector<int>> places, Racers& racers, const RaceProgress& progress,
+RaceResult race(std::span<const std::vector<int>> places, Racers& racers, std::optional<double> known_us,
                 std::uint64_t seed) {
-  return Field(places, racers, progress, seed).run();
+  return Field(places, racers, known_us, seed).run();
 }
 
 std::pair<double, double> median_interval(std::span<const double> readings) {

@@ -47,15 +47,8 @@ class Racers {
   /// A configuration has left the race; `why` is a sentence.
   virtual void ruled_out(std::size_t number, RaceOutcome outcome, const std::string& why) = 0;
 
-  /// Whether the race must end here: the user asks for it, or the time that was given is spent.
+  /// Whether the race must end here: the user asks for it, or the GPU is lost.
   virtual bool must_stop() = 0;
-};
-
-/// What a race that was stopped has left.
-struct RaceProgress {
-  std::optional<double> known_us;  ///< least time of the configurations that are out
-  std::vector<std::vector<double>>
-      times;  ///< of each that is not, microseconds; empty where it was not launched
 };
 
 /// A race that is over.
@@ -63,7 +56,6 @@ struct RaceResult {
   std::optional<std::size_t> fastest;      ///< empty where no configuration ran with a right result
   std::vector<std::size_t> as_fast;        ///< others that launches did not tell from it, fastest first
   std::vector<std::vector<double>> times;  ///< of each configuration, microseconds; empty: it did not run
-  bool stopped = false;                    ///< before its end
 };
 
 /// Races configurations against each other, each described by the place of its value on each axis.
@@ -76,9 +68,9 @@ struct RaceResult {
 ///    fastest.
 ///
 /// A configuration rules others out only if its result is right.
-/// @param progress  of the race that this one resumes: none of its launches is made again
+/// @param known_us  least time of configurations that were measured before, which race no more
 /// @param seed      of the random sample
-RaceResult race(std::span<const std::vector<int>> places, Racers& racers, const RaceProgress& progress,
+RaceResult race(std::span<const std::vector<int>> places, Racers& racers, std::optional<double> known_us,
                 std::uint64_t seed);
 
 /// Interval that covers the median of the readings' distribution, whatever that is, with at least 95 %: the

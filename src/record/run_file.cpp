@@ -109,10 +109,8 @@ fs::path linked_aside(const fs::path& name) {
 
 std::vector<SetAside> set_aside(const fs::path& rows_file) {
   std::vector<SetAside> kept;
-  const fs::path race = race_path(rows_file);
-  std::vector<fs::path> files = {rows_file, race, samples_path(race)};
-  const std::vector<fs::path> samples = samples_forms(rows_file);
-  files.insert(files.begin() + 1, samples.begin(), samples.end());
+  std::vector<fs::path> files = samples_forms(rows_file);
+  files.insert(files.begin(), rows_file);
   for (const fs::path& file : files) {
     std::error_code missing;
     if (!fs::is_regular_file(file, missing)) continue;
@@ -120,7 +118,7 @@ std::vector<SetAside> set_aside(const fs::path& rows_file) {
     std::string line;
     std::getline(stream, line);
     // Names of columns alone, and metrics behind them, are what a run begins with.
-    const std::string begin = file == rows_file || file == race ? csv_header() : samples_header();
+    const std::string begin = file == rows_file ? csv_header() : samples_header();
     const bool is_begun = line.empty() || line.starts_with(begin.substr(0, begin.size() - 1));
     const bool has_more = stream.peek() != std::ifstream::traits_type::eof();
     if (has_more || !is_begun) kept.push_back({file, renamed_aside(file)});

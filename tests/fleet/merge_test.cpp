@@ -58,7 +58,7 @@ class MergingFiles : public ::testing::Test {
   }
 
   Merged merge(const std::vector<fs::path>& files) {
-    return merge_files(files, out_, MergeOf::gpus, [] { return false; });
+    return merge_files(files, out_, [] { return false; });
   }
 
   std::string message_of(const std::vector<fs::path>& files) {
@@ -259,7 +259,7 @@ TEST_F(MergingFiles, RefusesALineWithoutAnEnd) {
   EXPECT_THAT(message_of({"/dev/zero"}), HasSubstr("/dev/zero, line 1: a row of more than"));
 }
 
-TEST_F(MergingFiles, PutsTheSamplesOfShardsTogether) {
+TEST_F(MergingFiles, PutsTheSamplesOfPartsOfARunTogether) {
   const std::vector<fs::path> files = {write("1.csv", {row_of("GPU-1", "a", 1)}),
                                        write("2.csv", {row_of("GPU-1", "b", 2)})};
   const Sample a{"waves", "a", "time_us", 0, 1};

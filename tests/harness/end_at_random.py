@@ -49,17 +49,12 @@ def check(rows_file: Path, names: set[str]) -> set[str]:
 
 
 def kept_launches(rows_file: Path) -> collections.Counter[str]:
-    """Timed launches of each case, by the rows and by what a race that is not over has."""
-    kept: collections.Counter[str] = collections.Counter()
-    race = rows_file.with_name(rows_file.name + ".race")
-    for file, samples in (
-        (rows_file, rows_file.with_suffix(".samples.csv")),
-        (race, race.with_name(race.name + ".samples.csv")),
-    ):
-        launched = {row["case"] for row in whole_lines(file)} - kept.keys()
-        times = [sample["case"] for sample in whole_lines(samples) if sample["quantity"] == "time_us"]
-        kept.update(case for case in times if case in launched)
-    return kept
+    """Timed launches of each case with a row."""
+    finished = {row["case"] for row in whole_lines(rows_file)}
+    samples = whole_lines(rows_file.with_suffix(".samples.csv"))
+    return collections.Counter(
+        sample["case"] for sample in samples if sample["quantity"] == "time_us" and sample["case"] in finished
+    )
 
 
 def main() -> None:
@@ -83,18 +78,14 @@ def main() -> None:
             )
             time.sleep(chance.uniform(0, whole_run))
             os.killpg(process.pid, signal.SIGINT if run % 2 else signal.SIGKILL)
-            is_ended = process.wait() != 0
-            ended += is_ended
+            ended += process.wait() != 0
             kept = kept_launches(file)
             assert before <= kept, f"launches are lost: {before - kept}"
             resumed += bool(before)
             before = kept
             if file.exists() and check(file, names) == names:
                 completed += 1
-                left = list(file.parent.glob("*.race*"))
-                assert is_ended or not left, f"a race that is over has left {left}"
-                for each in (file, *left):
-                    each.unlink()
+                file.unlink()
                 before.clear()
         assert resumed, "no run was ended that had kept a launch"
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

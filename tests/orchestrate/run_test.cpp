@@ -119,17 +119,6 @@ TEST(OutputFile, IsAFileAndNotStandardOutput) {
   EXPECT_THROW(output_file("-", "smoke"), InputError);
 }
 
-TEST_F(RunningBenches, PlansOnlyTheCasesOfTheShardAndAsksTheProgramForThem) {
-  write_bench({"a", "b"}, "finish");
-  options_.shard = "2/2";
-  const std::vector<Bench> benches = planned_benches(options_);
-  ASSERT_EQ(benches.size(), 1);
-  ASSERT_EQ(benches[0].cases.size(), 1);
-  EXPECT_EQ(benches[0].cases[0].identity.name, "b");
-  measure();
-  EXPECT_THAT(verdicts(), ElementsAre("b ok"));
-}
-
 TEST_F(RunningBenches, AResumedFileWithRowsOfOtherCasesCountsThoseThatAreMissing) {
   write_bench({"a"}, "finish");
   measure();
@@ -349,59 +338,13 @@ TEST_F(RunningBenches, AFolderWithoutBinariesIsWrongUse) {
 
 const std::string kRecorded = OCCBENCH_SOURCE_DIR "/results/nvidia-h200/full.csv";
 
-const std::vector<CaseRecord>& recorded_cases() {
-  static const std::vector<CaseRecord> cases = read_case_records(kRecorded);
-  return cases;
-}
-
-double seconds_of(const std::set<std::string>& names) {
-  double seconds = 0;
-  for (const CaseRecord& each : recorded_cases()) {
-    if (names.contains(full_name(each.identity))) seconds += expected_seconds(each);
-  }
-  return seconds;
-}
-
-TEST(Shards, HaveEachCaseOnce) {
-  std::multiset<std::string> all;
-  for (int index = 1; index <= 16; ++index) {
-    const std::set<std::string> names = cases_of_shard(recorded_cases(), {index, 16});
-    all.insert(names.begin(), names.end());
-  }
-  EXPECT_EQ(all.size(), recorded_cases().size());
-  EXPECT_EQ(std::set<std::string>(all.begin(), all.end()).size(), recorded_cases().size());
-}
-
-TEST(Shards, AreTheSameInWhateverOrderTheCasesCome) {
-  std::vector<CaseRecord> reversed = recorded_cases();
-  std::ranges::reverse(reversed);
-  EXPECT_EQ(cases_of_shard(reversed, {3, 16}), cases_of_shard(recorded_cases(), {3, 16}));
-}
-
-TEST(Shards, TakeAboutEquallyLong) {
-  double longest = 0;
-  double shortest = 1e9;
-  for (int index = 1; index <= 16; ++index) {
-    const double seconds = seconds_of(cases_of_shard(recorded_cases(), {index, 16}));
-    longest = std::max(longest, seconds);
-    shortest = std::min(shortest, seconds);
-  }
-  EXPECT_LT(longest, 1.05 * shortest);
-}
-
-TEST(Shards, RefuseWhatIsNoPart) {
-  for (const char* text : {"", "3", "0/4", "5/4", "1/x", "-1/4", "1/4/2", "1/1000000"})
-    EXPECT_THROW(parse_shard(text), InputError) << text;
-  EXPECT_EQ(parse_shard("3/16").index, 3);
-  EXPECT_THROW(cases_of_shard(std::span(recorded_cases()).first(3), {4, 4}), InputError);
-}
-
 class Rehearsing : public ::testing::Test {
  protected:
-  /// `occbench run --rehearse` of the recorded cases of an experiment, into a file.
-  ExitStatus rehearse(const std::string& name, std::vector<std::string> more) {
-    std::vector<std::string> arguments = {"run",     "--rehearse", kRecorded, "--filter",
-                                          "^waves/", "--out",      file(name)};
+  /// `occbench run --rehearse` of the recorded cases of an experiment, or of some of them, into a file.
+  ExitStatus rehearse(const std::string& name, std::vector<std::string> more,
+                      const std::string& filter = "^waves/") {
+    std::vector<std::string> arguments = {"run",  "--rehearse", kRecorded, "--filter",
+                                          filter, "--out",      file(name)};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run(arguments);
   }
@@ -432,19 +375,6 @@ class Rehearsing : public ::testing::Test {
   std::string out_, err_;
 };
 
-TEST_F(Rehearsing, ShardsMergeToTheRowsOfASingleRun) {
-  ASSERT_EQ(rehearse("single.csv", {}), ExitStatus::done);
-  std::vector<std::string> merge = {"merge", "--shards", "-o", file("all.csv")};
-  for (int index = 1; index <= 4; ++index) {
-    const std::string name = fmt::format("shard-{}.csv", index);
-    ASSERT_EQ(rehearse(name, {"--shard", fmt::format("{}/4", index)}), ExitStatus::done);
-    merge.push_back(file(name));
-  }
-  ASSERT_EQ(run(merge), ExitStatus::done) << err_;
-  EXPECT_EQ(rows("single.csv").size(), 34);
-  EXPECT_EQ(rows("all.csv"), rows("single.csv"));
-}
-
 TEST_F(Rehearsing, TakesAllCasesOfTheFileAndSaysSo) {
   ASSERT_EQ(rehearse("all.csv", {"--suite", "smoke"}), ExitStatus::done);
   EXPECT_EQ(rows("all.csv").size(), 34);
@@ -453,13 +383,13 @@ TEST_F(Rehearsing, TakesAllCasesOfTheFileAndSaysSo) {
 
 TEST_F(Rehearsing, GoesOnWhereItStopped) {
   ASSERT_EQ(rehearse("whole.csv", {}), ExitStatus::done);
-  ASSERT_EQ(rehearse("parts.csv", {"--shard", "1/2"}), ExitStatus::done);
+  ASSERT_EQ(rehearse("parts.csv", {}, "^waves/.*waves=0"), ExitStatus::done);
   ASSERT_EQ(rehearse("parts.csv", {"--resume"}), ExitStatus::done);
   EXPECT_EQ(rows("parts.csv"), rows("whole.csv"));
   EXPECT_THAT(err_, Not(HasSubstr("other cases")));
-  ASSERT_EQ(rehearse("parts.csv", {"--shard", "2/2", "--resume"}), ExitStatus::done);
-  EXPECT_THAT(out_, HasSubstr("\n17 of 17 cases"));
-  EXPECT_THAT(err_, HasSubstr("parts.csv has 17 rows of other cases too\n"));
+  ASSERT_EQ(rehearse("parts.csv", {"--resume"}, "^waves/.*waves=0"), ExitStatus::done);
+  EXPECT_THAT(out_, HasSubstr("\n3 of 3 cases"));
+  EXPECT_THAT(err_, HasSubstr("parts.csv has 31 rows of other cases too\n"));
 }
 
 /// The first line of what a command prints.

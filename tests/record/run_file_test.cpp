@@ -119,15 +119,6 @@ TEST_F(RunFileTest, SamplesThatGzipCompressedAreSetAsideWithTheirRows) {
   EXPECT_EQ(samples_beside(file_), "");
 }
 
-/// Else a new race would go on from them.
-TEST_F(RunFileTest, LaunchesOfARaceAreSetAsideWithItsRows) {
-  write_rows(RunFile(file_, RunFile::Mode::create), 1);
-  write_rows(RunFile(race_path(file_), RunFile::Mode::create), 1);
-  EXPECT_EQ(set_aside(file_).size(), 4U);
-  EXPECT_FALSE(fs::exists(race_path(file_)));
-  EXPECT_FALSE(fs::exists(samples_path(race_path(file_))));
-}
-
 TEST_F(RunFileTest, AFileOfOneLineThatNoRunWroteIsNeverReplaced) {
   for (const std::string text : {"somebody's", "somebody's\n", "schema\n"}) {
     put(file_, text);

@@ -65,7 +65,7 @@ class LocalFleet(InAFolder):
         return run(SCRIPTS / "fleet", "--local", *options, *rehearsed, **environment)
 
     def finish(self, files: int):
-        return run(SCRIPTS / "finish", "gpus", files, self.folder, OCCBENCH, **WITHOUT_PAGES)
+        return run(SCRIPTS / "finish", files, self.folder, OCCBENCH, **WITHOUT_PAGES)
 
     def verdict(self) -> str:
         return (self.folder / "verdict").read_text(encoding="utf-8").strip()
@@ -98,7 +98,7 @@ class LocalFleet(InAFolder):
         self.assertIn("1 of 4 GPUs is out of line", self.verdict())
 
     def test_refuses_wrong_use(self):
-        for wrong in (["--partition"], ["--nodes", "x", "--local"], [], ["--local", "--shards", "2"], ["--what", "1"]):
+        for wrong in (["--partition"], ["--nodes", "x", "--local"], [], ["--what", "1"]):
             with self.subTest(wrong=wrong):
                 done = run(SCRIPTS / "fleet", *wrong)
                 self.assertEqual(done.returncode, 64)
@@ -122,13 +122,6 @@ class LocalFleet(InAFolder):
                 self.assertEqual(done.returncode, 64, done.stdout)
                 self.assertIn(f"{option} {value}: ", done.stderr)
                 self.assertFalse(folder.exists())
-
-    def test_refuses_options_that_a_run_of_shards_would_ignore(self):
-        for option, value in (("--peers", RECORDED), ("--since", RECORDED.parent)):
-            with self.subTest(option=option):
-                done = run(SCRIPTS / "fleet", "--partition", "p", "--shards", 2, option, value, "--occbench", OCCBENCH)
-                self.assertEqual(done.returncode, 64)
-                self.assertIn(f"{option} compares GPUs", done.stderr)
 
 
 class HealthCheck(InAFolder):
