@@ -32,7 +32,6 @@ struct RunOptions {
   std::vector<std::string> flags;               ///< further ones of theirs, --occ_NAME=VALUE
   std::optional<std::chrono::seconds> budget;   ///< of a sweep's race, from its start
   bool list = false;
-  bool require_gpu = false;
   bool resume = false;
 };
 
