@@ -1,7 +1,7 @@
 if(OCCBENCH_WHEEL)
   return()
 endif()
-# What `cmake --install` installs: the programs, the recorded rows that occbench shows where there is no GPU, the Python
+# What `cmake --install` installs: the programs, the recorded rows that occbench explain shows, the Python
 # package that draws the report, the scripts of a fleet, and with CUDA the CMake package (occbench-config.cmake.in) for benchmarks of one's own kernels.
 include(CMakePackageConfigHelpers)
 include(GNUInstallDirs)

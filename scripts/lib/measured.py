@@ -13,7 +13,7 @@ def measured_provenance() -> list[str]:
     """Of a row that is measured here and now by the `occbench` on the PATH: commit, GPU, its UUID and driver."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "rows.csv"
-        case = ["--suite", "smoke", "--filter", "^block_size/", "--require-gpu"]
+        case = ["--suite", "smoke", "--filter", "^block_size/"]
         subprocess.run(["occbench", "run", *case, "--out", file], capture_output=True, check=True)
         with file.open(encoding="utf-8", newline="") as lines:
             row = next(csv.DictReader(lines))

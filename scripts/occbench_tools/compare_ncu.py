@@ -61,7 +61,7 @@ def compare(binaries: Path) -> list[dict[str, str]]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         file = folder / "rows.csv"
-        only = ["--suite", "quick", "--filter", PATTERN, "--require-gpu", "--counters", "require"]
+        only = ["--suite", "quick", "--filter", PATTERN, "--counters", "require"]
         output_of(binaries / "occbench", "run", *only, "--out", file)
         rows = read_lines(file)
         samples = read_lines(file.with_suffix(".samples.csv"))

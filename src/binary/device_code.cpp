@@ -120,47 +120,8 @@ bool is_of_architecture(const DeviceKernel& kernel, const std::string& wanted) {
                                    : kernel.compute_capability == parse_compute_capability(wanted);
 }
 
-/// "compute_90" of PTX for each architecture, "sm_90", that is asked for.
-std::vector<std::string> virtual_architectures(std::span<const std::string> ptx_names, const auto& is_asked) {
-  std::vector<std::string> architectures;
-  for (const std::string& name : ptx_names) {
-    const std::string architecture = architecture_of(name);
-    const std::string virtual_one = "compute_" + architecture.substr(architecture.find('_') + 1);
-    if (is_asked(architecture) && std::ranges::find(architectures, virtual_one) == architectures.end())
-      architectures.push_back(virtual_one);
-  }
-  return architectures;
-}
-
-void tell_unanswered_ptx(std::span<const std::string> ptx_names, std::span<const std::string> answered,
-                         std::ostream& remarks) {
-  const auto left_out = virtual_architectures(ptx_names, [&](const std::string& architecture) {
-    return std::ranges::find(answered, architecture) == answered.end();
-  });
-  if (!left_out.empty())
-    fmt::print(remarks, "PTX for {} is not answered for: the driver compiles it and decides its registers\n",
-               fmt::join(left_out, ", "));
-}
-
-/// What PTX of a file the driver compiles for a GPU, if any, and how to build for it.
-std::string ptx_or_build_for(ComputeCapability gpu, std::span<const std::string> ptx_names) {
-  const auto architectures = virtual_architectures(ptx_names, [&](const std::string& architecture) {
-    const ComputeCapability of = capability_of(architecture);
-    return !architecture.ends_with('a') && of <= gpu &&
-           (of.major == gpu.major || !architecture.ends_with('f'));
-  });
-  // CUDA 13 builds for 7.5 and later.
-  const std::string build =
-      fmt::format("build with nvcc -arch=sm_{}{}{}", gpu.major, gpu.minor,
-                  gpu < ComputeCapability{7, 5} ? " of an older toolkit, which has it" : "");
-  if (architectures.empty()) return ": " + build;
-  return fmt::format(" and PTX for {}, which the driver compiles there; its registers may differ: {}",
-                     fmt::join(architectures, ", "), build);
-}
-
-/// @param ptx_names  lists the PTX of the file
 std::vector<Placed> selected(std::vector<Placed> kernels, const CodeSelection& selection,
-                             const fs::path& file, const auto& ptx_names) {
+                             const fs::path& file) {
   std::string code = fmt::format("there is code for {}", fmt::join(architectures_of(kernels), ", "));
   const auto require_some = [&](const std::string& reason) {
     if (kernels.empty()) throw InputError("{}: {}; {}", file.string(), reason, code);
@@ -181,8 +142,12 @@ std::vector<Placed> selected(std::vector<Placed> kernels, const CodeSelection& s
   }
   if (selection.runs_on) {
     keep_code_that_runs_on(kernels, *selection.runs_on);
-    if (kernels.empty()) code += ptx_or_build_for(*selection.runs_on, ptx_names());
-    require_some(fmt::format("no machine code runs on compute capability {}", to_string(*selection.runs_on)));
+    const auto [major, minor] = *selection.runs_on;
+    // CUDA 13 builds for 7.5 and later.
+    code +=
+        fmt::format(": build with nvcc -arch=sm_{}{}{}", major, minor,
+                    *selection.runs_on < ComputeCapability{7, 5} ? " of an older toolkit, which has it" : "");
+    require_some(fmt::format("no machine code runs on compute capability {}.{}", major, minor));
   }
   return kernels;
 }
@@ -191,19 +156,18 @@ std::vector<Placed> selected(std::vector<Placed> kernels, const CodeSelection& s
 void add_cubin(const Cubin& cubin, Placed& placed) {
   DeviceKernel& kernel = placed.kernel;
   std::int64_t& shared = kernel.usage.static_shared_bytes;
-  if (cubin.linked && kernel.compute_capability.major >= 9 && shared >= kLinkedReserve)
-    shared -= kLinkedReserve;
+  if (kernel.compute_capability.major >= 9 && shared >= kLinkedReserve) shared -= kLinkedReserve;
   kernel.toolkit = cubin.toolkit;
   const auto found = cubin.kernels.find(kernel.symbol);
   if (found == cubin.kernels.end()) return;
   kernel.usage.barriers = found->second.barriers;
   kernel.moves_registers = found->second.moves_registers;
-  kernel.needs_linker = found->second.needs_linker;
-  if (!cubin.linked) kernel.usage.local_bytes_per_thread = kernel.stack_bytes = found->second.frame_bytes;
   if (found->second.calls && kernel.usage.local_bytes_per_thread != 0) kernel.local.reset();
   placed.may_recurse = found->second.has_functions && kernel.usage.local_bytes_per_thread == 0;
-  if (placed.may_recurse) kernel.stack_bytes.reset();
-  if (placed.may_recurse || kernel.needs_linker) kernel.usage.local_bytes_per_thread.reset();
+  if (placed.may_recurse) {
+    kernel.stack_bytes.reset();
+    kernel.usage.local_bytes_per_thread.reset();
+  }
   static_cast<LaunchBounds&>(kernel) = found->second;
 }
 
@@ -233,8 +197,7 @@ void set_local(Placed& placed, const LocalAccesses& seen) {
   kernel.local = seen;
   if (seen.loads + seen.stores > 0) return;
   if (placed.may_recurse) {
-    kernel.stack_bytes = 0;
-    if (!kernel.needs_linker) kernel.usage.local_bytes_per_thread = 0;
+    kernel.stack_bytes = kernel.usage.local_bytes_per_thread = 0;
   } else if (kernel.stack_bytes != 0) {
     kernel.local.reset();
   }
@@ -308,6 +271,12 @@ class CubinReading {
     for (const std::span<Placed> kernels : cubins) {
       const fs::path path = folder_.path() / names_[kernels.front().cubin];
       const Cubin cubin = whole_cubin(path);
+      if (!cubin.linked)
+        throw InputError(
+            "{}: {} is relocatable code (nvcc -rdc=true), to which the linker adds what functions that it "
+            "calls and shared "
+            "memory elsewhere need: ask the linked program, or what nvcc -dlink makes of this file",
+            file_.string(), source_name(kernels.front().kernel.symbol));
       for (Placed& placed : kernels) add_cubin(cubin, placed);
       const bool uses_local = local_users(kernels).second > 0;
       if (uses_local) disassembled_.push_back({path, cubin.kernels.size(), kernels});
@@ -393,9 +362,6 @@ std::vector<DeviceKernel> read_device_code(const fs::path& named, const CodeSele
   const Cuobjdump cuobjdump;
   // Each walks through the whole file, which takes seconds where it is large.
   auto names_to_come = std::async(std::launch::async, [&] { return listed(cuobjdump, "-lelf", file); });
-  const bool asks_for_all = selection.architecture.empty() && !selection.runs_on;
-  auto ptx_to_come = std::async(asks_for_all ? std::launch::async : std::launch::deferred,
-                                [&] { return listed(cuobjdump, "-lptx", file); });
   ResourceListing listing;
   cuobjdump.run({"-res-usage"}, file, [&](std::string_view line) { listing.read(line); });
   const std::vector<std::string> names = names_to_come.get();
@@ -408,8 +374,7 @@ std::vector<DeviceKernel> read_device_code(const fs::path& named, const CodeSele
                            "-dlto): ask the linked program"
                          : "machine code; PTX, which the driver compiles, does not say what "
                            "they will use: build for an architecture, as with nvcc -arch=sm_90");
-  if (asks_for_all) tell_unanswered_ptx(ptx_to_come.get(), architectures_of(kernels), remarks);
-  kernels = selected(std::move(kernels), selection, named, [&] { return ptx_to_come.get(); });
+  kernels = selected(std::move(kernels), selection, named);
   CubinReading(cuobjdump, file, names, remarks).read(kernels, selection.most_disassembled);
   std::vector<DeviceKernel> found;
   for (Placed& placed : kernels) found.push_back(std::move(placed.kernel));
@@ -492,8 +457,7 @@ class CubinReader {
     }
   }
 
-  /// Barriers, which functions call others or have some within their code, and what the linker adds up: own frames, and which functions
-  /// use shared memory that has no place yet.
+  /// Barriers, and which functions call others or have some within their code.
   void read_calls(std::string_view names, const Elf64_Shdr& section, const std::vector<Elf64_Shdr>& sections,
                   Cubin& cubin) const {
     constexpr std::string_view kText = ".text.";
@@ -508,7 +472,6 @@ class CubinReader {
       return std::string(name_in(part(linked_to(linked_to(section))), symbol(place).st_name));
     };
     const std::string_view name = name_in(names, section.sh_name);
-    const std::size_t text = name.starts_with(".rel") ? name.find(kText) : std::string_view::npos;
     if (name.starts_with(kText)) {
       // CUDA 12 and earlier have the barriers in the flags.
       const auto function = cubin.kernels.find(name.substr(kText.size()));
@@ -518,7 +481,6 @@ class CubinReader {
       for_each_attribute(part(section), [&](unsigned code, unsigned, std::string_view of) {
         if (code != kFrameSize || of.size() != 8) return;
         const std::string whole = name_of(word(of, 0));
-        if (!cubin.linked) cubin.kernels[whole].frame_bytes = word(of, 4);
         // "$kernel$function" of a function within a kernel's code
         const std::size_t end = whole.find('$', 1);
         if (!whole.starts_with('$') || end == std::string::npos) return;
@@ -537,18 +499,9 @@ class CubinReader {
         const std::uint32_t callee = word(pairs, i + 4);
         if (caller == 0) {
           kind = static_cast<int>(callee);
-        } else if (!cubin.linked) {
-          cubin.kernels[name_of(caller)].needs_linker = true;
         } else if (kind == kByAddress || (kind == kToSymbol && symbol(callee).st_shndx != SHN_UNDEF)) {
           cubin.kernels[name_of(caller)].calls = true;
         }
-      }
-    } else if (!cubin.linked && text != std::string_view::npos && section.sh_entsize >= sizeof(Elf64_Rel)) {
-      for (std::string_view each = part(section); each.size() >= section.sh_entsize;
-           each.remove_prefix(section.sh_entsize)) {
-        const std::size_t of = symbol(word(each, 12)).st_shndx;
-        if (of < sections.size() && name_in(names, sections[of].sh_name) == ".nv_debug.shared")
-          cubin.kernels[std::string(name.substr(text + 6))].needs_linker = true;
       }
     }
   }

@@ -60,8 +60,6 @@ struct DeviceKernel : LaunchBounds {
   Usage usage;  ///< static shared memory without the driver's reserve
   /// Per thread, part of usage.local_bytes_per_thread; none where it is not known, as of recursion.
   std::optional<std::int64_t> stack_bytes{};
-  /// Relocatable code that calls functions or has shared memory elsewhere, as templates do: the linker adds what they need.
-  bool needs_linker = false;
   /// LDL and STL instructions: spills, and arrays that registers cannot hold. None where they are not known: functions with
   /// code of their own have some, generic instructions (of nvcc -G) use the stack, too many cubins would have had to be
   /// disassembled, or there is no nvdisasm or one without the architecture.
@@ -101,9 +99,9 @@ struct CodeSelection {
 ///
 /// From 9.0 on the linker adds the driver's 1 KB per block to a kernel's shared memory (CUDA 13.0: ptxas
 /// reports 4096 bytes where cuobjdump has 5120); it is taken off, since the limits table has it.
-/// @param remarks  gets a line where instructions are not counted, and where all code is asked for and some is PTX alone
-/// @throws InputError if the file cannot be read, has no machine code for a GPU or none that is asked for, or
-/// there is no cuobjdump (cuobjdump.hpp).
+/// @param remarks  gets a line where instructions are not counted
+/// @throws InputError if the file cannot be read, has no machine code for a GPU or none that is asked for, if some that is asked
+/// for is relocatable, or if there is no cuobjdump (cuobjdump.hpp).
 std::vector<DeviceKernel> read_device_code(const std::filesystem::path& file, const CodeSelection& selection,
                                            std::ostream& remarks);
 
@@ -120,8 +118,7 @@ inline auto needs_of(const DeviceKernel& kernel) {
   return std::tuple(kernel.usage.registers_per_thread, kernel.usage.static_shared_bytes,
                     kernel.usage.local_bytes_per_thread, kernel.usage.barriers, kernel.max_block_threads,
                     local.bytes, local.loads, local.stores, kernel.local.has_value(), kernel.stack_bytes,
-                    kernel.required_block_threads, kernel.cluster_blocks, kernel.max_cluster_blocks,
-                    kernel.needs_linker);
+                    kernel.required_block_threads, kernel.cluster_blocks, kernel.max_cluster_blocks);
 }
 
 /// Without copies that need the same, as of a static kernel in a header: one file more that includes it is no change.
@@ -153,9 +150,7 @@ inline std::vector<std::string> case_names(std::span<const DeviceKernel> kernels
 /// What a cubin says of a kernel beyond its registers and memory.
 struct CubinKernel : LaunchBounds {
   int barriers = 0;              ///< named barriers per block
-  std::int64_t frame_bytes = 0;  ///< of relocatable code: the stack of the function alone
-  bool needs_linker = false;     ///< as of DeviceKernel
-  bool calls = false;            ///< functions that have code of their own in a linked cubin
+  bool calls = false;            ///< functions that have code of their own
   bool has_functions = false;    ///< within its code, of whose recursion the stack has nothing
   bool moves_registers = false;  ///< between its warps (setmaxnreg)
   std::vector<std::uint32_t> parameter_bytes{};  ///< of each parameter
@@ -164,12 +159,12 @@ struct CubinKernel : LaunchBounds {
 /// A GPU's machine code as an ELF file.
 struct Cubin {
   std::size_t code = 0;  ///< hash of machine code and constants, without names
-  bool linked = false;   ///< an executable, whose shared memory includes the driver's reserve from 9.0 on
+  bool linked = false;   ///< an executable, not relocatable
   std::string toolkit;   ///< version of the assembler, "13.0.88"; empty if the cubin does not say
   std::map<std::string, CubinKernel, std::less<>> kernels;  ///< by symbol; functions that are no kernels too
 };
 
-/// Reads ELF's headers and the sections `.nv.info*` and `.nv.callgraph`, of relocatable code `.rel*.text.*` too, as cuobjdump -elf
+/// Reads ELF's headers and the sections `.nv.info*` and `.nv.callgraph`, as cuobjdump -elf
 /// shows them (CUDA 11 to 13): attributes of 4 bytes (format, code, value), followed by as many bytes as the value says where
 /// the format is 4. @throws InputError naming `source` for what is no cubin.
 Cubin parse_cubin(std::string_view bytes, std::string_view source);

@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <memory>
 #include <ostream>
 #include <span>
@@ -21,61 +19,6 @@
 namespace occbench {
 
 namespace {
-
-constexpr int kCurveWidth = 64;
-constexpr int kCurveHeight = 8;
-
-// One column of a curve: eighths of a character cell from the bottom, at most kCurveHeight * 8.
-std::string bar_cell(double pct, int row) {
-  static constexpr std::array<std::string_view, 9> kEighths = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-  const int height = static_cast<int>(std::lround(pct / 100 * kCurveHeight * 8));
-  return std::string(kEighths[static_cast<std::size_t>(std::clamp(height - 8 * row, 0, 8))]);
-}
-
-/// Where a curve falls: "up to 40: 100 %, 48: 83.3 %".
-std::string steps_text(std::span<const CurvePoint> points) {
-  std::vector<std::string> steps;
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    if (i + 1 < points.size() && points[i + 1].theoretical_pct == points[i].theoretical_pct) continue;
-    steps.push_back(fmt::format("{}: {}", points[i].value, percent_text(points[i].theoretical_pct)));
-  }
-  return fmt::format("up to {}", fmt::join(steps, ", "));
-}
-
-/// For a terminal, with the current point.
-std::string draw_curve(const Question& question, Axis axis) {
-  const std::vector<CurvePoint> points = curve(question.limits, question.configuration, axis);
-  const std::int64_t first = points.front().value;
-  const std::int64_t last = points.back().value;
-  const std::int64_t current = value_on(axis, question.configuration);
-  const auto value_at = [&](int column) { return first + (last - first) * column / (kCurveWidth - 1); };
-  const auto point_at = [&](std::int64_t value) {
-    // The curve's points are the largest values of its steps.
-    return *std::ranges::lower_bound(points, std::min(value, last), {}, &CurvePoint::value);
-  };
-  const auto column_of = [&](std::int64_t value) {
-    return static_cast<int>((std::clamp(value, first, last) - first) * (kCurveWidth - 1) / (last - first));
-  };
-
-  static constexpr std::string_view kTitles[] = {"threads per block", "registers per thread",
-                                                 "shared memory per block, bytes"};
-  std::string text = fmt::format("\noccupancy over {}\n", kTitles[static_cast<std::size_t>(axis)]);
-  for (int row = kCurveHeight - 1; row >= 0; --row) {
-    const bool labelled = row % 2 == 1;
-    text += labelled ? fmt::format("{:>5} % ┤", 100 * (row + 1) / kCurveHeight) : fmt::format("{:>8}│", "");
-    for (int column = 0; column < kCurveWidth; ++column)
-      text += bar_cell(point_at(value_at(column)).theoretical_pct, row);
-    text.erase(text.find_last_not_of(' ') + 1);
-    text += '\n';
-  }
-  text += fmt::format("{:>5} % └{}\n", 0, repeated("─", kCurveWidth));
-  text += fmt::format("{:>9}{:<{}}{}\n", "", first,
-                      kCurveWidth - static_cast<int>(std::to_string(last).size()), last);
-  text += fmt::format("{:>9}{:>{}}▲ {}: {}\n", "", "", column_of(current), current,
-                      percent_text(point_at(current).theoretical_pct));
-  if (axis == Axis::registers_per_thread) text += fmt::format("{:>9}{}\n", "", steps_text(points));
-  return text;
-}
 
 /// A point of a curve: axis, value, current (1 = the question's own configuration), blocks_per_sm, warps_per_sm, limiter,
 /// theoretical_pct.
@@ -156,7 +99,7 @@ void choose_block_size(Question& question, std::string& remark) {
   const BestBlockSize best = best_block_size(question.limits, launch, usage);
   if (best.block_threads == 0)
     throw InputError("no block size can launch such a block: give --block-size to see why");
-  remark += fmt::format("No --block-size was given: the curves are drawn with the best, {} threads{}.\n",
+  remark += fmt::format("No --block-size was given: the curves are of the best, {} threads{}.\n",
                         best.block_threads, as_good(question.limits, question.configuration, best));
   launch.block_threads = best.block_threads;
 }
@@ -193,11 +136,7 @@ Question one_question(const CalcOptions& options, const GpuOption& gpu, const CL
 
 std::string answer_one(const Question& question, AnswerFormat format, bool curves) {
   if (format == AnswerFormat::json) return whole_json(question, curves);
-  if (format == AnswerFormat::table) {
-    std::string text = calc_report(question);
-    for (const Axis axis : kCurveAxes) text += curves ? draw_curve(question, axis) : "";
-    return text;
-  }
+  if (format == AnswerFormat::table) return calc_report(question);
   if (curves) return flat_text(for_each_curve_point(question, curve_row), format);
   return flat_text(std::vector{answered_json(question)}, format);
 }
@@ -291,6 +230,10 @@ std::string answer(const CalcOptions& options, const CLI::App& parser, Console& 
   if (!options.from.empty()) return answer_kernels(options, parser, console, status);
   if (!options.gpu.given())
     throw InputError("calc needs --cc or --gpu (or --batch FILE.csv, --from FILE, --limits)");
+  if (options.curves && format_of(options) == AnswerFormat::table)
+    throw InputError(
+        "--curves: give --format csv, which `occbench report FILE.csv --chart curves` draws, or --format "
+        "json");
   std::string remark;
   const auto questions = mapped(asked_gpus(options.gpu), [&](const GpuOption& gpu) {
     return one_question(options, gpu, parser, remark);
@@ -309,9 +252,9 @@ void declare_launch(CLI::App& parser, CalcOptions& options) {
   add_comma_list(parser, "--gpc-sms", options.sms_per_gpc,
                  "SMs of each GPC, as occbench devices lists them (18,18,16): adds active clusters")
       ->type_name("SMS,...");
-  parser.add_flag(
-      "--curves", options.curves,
-      "occupancy over block size, registers and shared memory; as CSV occbench report draws them");
+  parser.add_flag("--curves", options.curves,
+                  "occupancy over block size, registers and shared memory, as --format csv, which occbench "
+                  "report draws, or json");
 }
 
 void declare_sources(CLI::App& parser, CalcOptions& options) {

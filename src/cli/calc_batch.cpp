@@ -207,9 +207,6 @@ constexpr std::size_t kNameWidth = 44;
 
 constexpr int kDefaultBlockThreads = 256;
 
-constexpr std::string_view kNotLinked =
-    "not linked: functions that it calls and shared memory elsewhere add to this; ask the linked program";
-
 const Limits& limits_for(const DeviceKernel& kernel, const BinaryQuestion& question) {
   return limits_of(question.compute_capability.value_or(kernel.compute_capability));
 }
@@ -242,12 +239,7 @@ Json row_of(const DeviceKernel& kernel, const Question& question, const std::str
   row["code_architecture"] = kernel.architecture;
   row["local_bytes_per_thread"] = or_null(kernel.usage.local_bytes_per_thread);
   row["spill_bytes"] = kernel.local ? Json(kernel.local->bytes) : Json();
-  row["note"] = kernel.needs_linker ? Json(kNotLinked) : Json();
   row.update(answered_json(question));
-  if (kernel.needs_linker) {
-    const Json answers = answers_of_any();
-    for (const auto& [answer, value] : answers.items()) row[answer] = Json();
-  }
   if (const std::string why = kernel.why_not(question.configuration.launch); !why.empty()) {
     for (const char* none : {"blocks_per_sm", "theoretical_pct", "warps_per_sm", "threads_per_sm"})
       row[none] = 0;
@@ -257,10 +249,6 @@ Json row_of(const DeviceKernel& kernel, const Question& question, const std::str
   row["stack_bytes_per_thread"] = or_null(kernel.stack_bytes);
   row["local_load_instructions"] = kernel.local ? Json(kernel.local->loads) : Json();
   row["local_store_instructions"] = kernel.local ? Json(kernel.local->stores) : Json();
-  for (const char* more : {"static_shared_bytes", "barriers", "spill_bytes", "stack_bytes_per_thread",
-                           "local_load_instructions", "local_store_instructions"}) {
-    if (kernel.needs_linker) row[more] = Json();
-  }
   const auto known = [](std::int64_t threads) { return threads > 0 ? Json(threads) : Json(); };
   row["max_block_threads"] = known(kernel.max_block_threads);
   row["required_block_threads"] = known(kernel.required_block_threads);
@@ -289,7 +277,7 @@ std::string cell(const DeviceKernel& kernel, const BinaryQuestion& asked, int bl
   const bool possible = block_threads <= question.limits.max_threads_per_block &&
                         kernel.why_not(question.configuration.launch).empty();
   if (!possible) return "-";
-  return fmt::format("{}{:.3g}", kernel.needs_linker ? "<=" : "",
+  return fmt::format("{:.3g}",
                      theoretical_occupancy(question.limits, question.configuration).theoretical_pct);
 }
 
@@ -323,16 +311,15 @@ std::string as_table(std::span<const DeviceKernel> kernels, const BinaryQuestion
       name += fmt::format(" #{}", number);
       legend = "#2           another kernel of that name, shortened; --format csv has whole names\n";
     }
-    const char* const more = kernel.needs_linker ? "+" : "";
     std::vector<std::string> line = {
         std::move(name),
         kernel.architecture,
-        std::to_string(kernel.usage.registers_per_thread) + more,
-        std::to_string(kernel.usage.static_shared_bytes) + more,
-        known(kernel.stack_bytes) + more,
-        known(kernel.needs_linker ? kernel.stack_bytes : kernel.usage.local_bytes_per_thread) + more,
-        (kernel.local ? fmt::format("{}/{}", kernel.local->loads, kernel.local->stores) : "?") + more,
-        std::to_string(kernel.usage.barriers) + more};
+        std::to_string(kernel.usage.registers_per_thread),
+        std::to_string(kernel.usage.static_shared_bytes),
+        known(kernel.stack_bytes),
+        known(kernel.usage.local_bytes_per_thread),
+        kernel.local ? fmt::format("{}/{}", kernel.local->loads, kernel.local->stores) : "?",
+        std::to_string(kernel.usage.barriers)};
     for (const int size : sizes) line.push_back(cell(kernel, asked, size));
     const int most = default_block_threads(kernel);
     if (bounded)
@@ -354,9 +341,6 @@ local ld/st  instructions that load from and store to it: spills, and arrays tha
               ? "?            not known: functions that it calls have some, it recurses, nvcc -G hides it, "
                 "or it "
                 "was not counted\n"
-              : "") +
-         (std::ranges::any_of(kernels, &DeviceKernel::needs_linker)
-              ? fmt::format("N+           {}\n", kNotLinked)
               : "") +
          (asked.block_threads ? ""
                               : "one kernel   its limits and what to change: --kernel NAME --block-size N\n");
@@ -393,7 +377,7 @@ std::string answer_binary(std::span<const DeviceKernel> of_file, const BinaryQue
   const std::vector<DeviceKernel> kernels = without_copies(of_file);
   if (format != AnswerFormat::table) return flat_text(rows_of(kernels, question), format);
   const std::string table = as_table(kernels, question);
-  if (kernels.size() != 1 || !question.block_threads || kernels[0].needs_linker) return table;
+  if (kernels.size() != 1 || !question.block_threads) return table;
   const Question one = question_at(kernels[0], question, *question.block_threads);
   return kernels[0].why_not(one.configuration.launch).empty() ? table + "\n" + calc_report(one) : table;
 }

@@ -16,7 +16,6 @@
 #include "cli/command.hpp"
 #include "cli/gpu_option.hpp"
 #include "diagnose/diagnose.hpp"
-#include "diagnose/remedies.hpp"
 #include "files/input.hpp"
 #include "occupancy/gpus.hpp"
 #include "occupancy/occupancy.hpp"
@@ -61,7 +60,7 @@ struct Answer {
   Prediction prediction;
   WorkKind kind = WorkKind::even_waves;
   std::optional<Advice> advice;
-  std::vector<std::string> remedies;  ///< of the limit, and of the largest loss if no other grid is advised
+  std::vector<std::string> remedies;  ///< remedies_of(), paragraphs
   std::string clock_note;             ///< how microseconds became cycles; empty where none were given
 };
 
@@ -145,6 +144,42 @@ std::string blocks_json(const PredictOptions& options) {
       -1);
 }
 
+/// Points of a finding below which nothing is to be done about it: a choice.
+constexpr double kPointsWorthARemedy = 1;
+
+/// What to do about the limit of theory, with the most time that it can save, and about the largest loss. None about the grid: another one
+/// is advised, or others were found no better. Of losses nothing is said where one is advised, but of uneven work that costs more
+/// time: the counter leaves out SMs that have no block any more.
+std::vector<std::string> remedies_of(std::span<const Finding> findings, const Tasks& tasks,
+                                     const Prediction& prediction, const std::optional<Advice>& advice) {
+  std::vector<std::string> remedies;
+  const auto first = [&](FindingList list) {
+    return std::ranges::find_if(findings, [&](const Finding& each) {
+      return each.list == list && each.points >= kPointsWorthARemedy && each.cause != Cause::tail &&
+             each.cause != Cause::small_grid && !each.remedy.empty();
+    });
+  };
+  if (const auto limit = first(FindingList::limits); limit != findings.end()) {
+    // Warps that contend gain nothing by it, and uneven ones may gain more.
+    const bool is_told =
+        limit->time && limit->time->is_known && !tasks.contends() && !tasks.differ_within_blocks();
+    remedies.push_back(is_told ? fmt::format("{} {}: {}", limit->remedy, kSavedAlone, limit->time->sentence)
+                               : limit->remedy);
+  }
+  const double empty = 1 - prediction.predicted_elapsed_pct / prediction.theoretical_pct;
+  const bool is_uneven = !tasks.all_equal() && empty >= kLeastShare;
+  if (advice && (!is_uneven || 100 * empty <= advice->time_saved_pct + 1)) return remedies;
+  if (const auto loss = first(FindingList::losses); loss != findings.end()) remedies.push_back(loss->remedy);
+  if (is_uneven)
+    remedies.push_back(fmt::format(
+        "The longest block takes {}{:.0f} % of the launch. The same work that fills all places to the end "
+        "takes at most "
+        "{:.0f} % less time.",
+        tasks.contends() ? "at least " : "",
+        100 * std::min(1.0, tasks.longest_block_cycles() / prediction.cycles_active_max), 100 * empty));
+  return remedies;
+}
+
 Answer predict_launch(const PredictOptions& options) {
   const Waiting waiting(fmt::format("predicting {} blocks", grouped(options.launch.grid_blocks)));
   const ChosenProfile chosen = profile_to_predict_with(options.profile, options.gpu);
@@ -187,9 +222,7 @@ Answer predict_launch(const PredictOptions& options) {
   facts.longest_first = tasks.is_longest_first();
   const std::vector<Finding> findings = diagnose(facts);
   record.explanation = explanation_of(facts, findings);
-  answer.remedies =
-      remedies_of(findings, {.asked = asked, .work = work, .tasks = tasks, .prediction = answer.prediction},
-                  answer.advice);
+  answer.remedies = remedies_of(findings, tasks, answer.prediction, answer.advice);
   record.compiled.reset();
   answer.row = row_of(record);
   // All of its usage that the user gives.

@@ -233,6 +233,19 @@ std::string both(const PairOfChanges& pair, const TheoryAdvice& advice) {
                      price(pair.second));
 }
 
+/// What each remedy consists of, one change or two.
+std::vector<std::vector<Change>> changes_of(const TheoryAdvice& advice) {
+  std::vector<std::vector<Change>> all;
+  for (const Step& step : advice.highest) all.push_back({step.change});
+  for (const auto& step : {advice.below, advice.carveout, advice.beyond}) {
+    if (step) all.push_back({step->change});
+  }
+  for (const auto& pair : {advice.within_reach, advice.pair}) {
+    if (pair) all.push_back({pair->first, pair->second});
+  }
+  return all;
+}
+
 }  // namespace
 
 TheoryAdvice advise_on_theory(const Limits& limits, const Configuration& configuration) {
@@ -271,18 +284,6 @@ TheoryAdvice advise_on_theory(const Limits& limits, const Configuration& configu
       return is_within_reach(limits, change.axis, change.from, change.to);
     });
   return advice;
-}
-
-std::vector<std::vector<Change>> changes_of(const TheoryAdvice& advice) {
-  std::vector<std::vector<Change>> all;
-  for (const Step& step : advice.highest) all.push_back({step.change});
-  for (const auto& step : {advice.below, advice.carveout, advice.beyond}) {
-    if (step) all.push_back({step->change});
-  }
-  for (const auto& pair : {advice.within_reach, advice.pair}) {
-    if (pair) all.push_back({pair->first, pair->second});
-  }
-  return all;
 }
 
 std::vector<std::string> sentences(const TheoryAdvice& advice) {

@@ -94,9 +94,6 @@ struct TheoryAdvice {
   bool is_of_directives = false;            ///< OpenACC's or OpenMP's: no source has its launch bounds
 };
 
-/// What each remedy consists of, one change or two, in the order of sentences().
-std::vector<std::vector<Change>> changes_of(const TheoryAdvice& advice);
-
 /// @throws InputError as theoretical_occupancy
 TheoryAdvice advise_on_theory(const Limits& limits, const Configuration& configuration);
 

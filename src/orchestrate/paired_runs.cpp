@@ -37,7 +37,7 @@ fs::path log_of_run(fs::path rows) {
 std::string run_once(const fs::path& program, const PairPlan& plan, const fs::path& out) {
   std::vector<std::string> arguments = {"run"};
   arguments.insert(arguments.end(), plan.arguments.begin(), plan.arguments.end());
-  arguments.insert(arguments.end(), {"--require-gpu", "--out", out.string()});
+  arguments.insert(arguments.end(), {"--out", out.string()});
   const fs::path log = log_of_run(out);
   const Ending ending =
       ChildProcess(ProgramStart{.program = program, .arguments = std::move(arguments), .output = log}).wait();

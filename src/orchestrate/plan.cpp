@@ -178,7 +178,7 @@ fs::path sweep_program(const fs::path& folder) {
   std::error_code error;
   if (fs::exists(program, error)) return program;
   throw InputError(
-      "there is no {}: it is part of builds with CUDA, which `CUDAARCHS=90 scripts/run --list` makes without "
+      "there is no {}: it is part of builds with CUDA, which `CUDAARCHS=90 scripts/run` makes without "
       "a GPU too; --benches says where it is",
       program.string());
 }

@@ -29,7 +29,6 @@ struct RunOptions {
   std::vector<std::filesystem::path> programs;  ///< instead of the bench programs of the folder
   std::vector<std::string> flags;               ///< further ones of theirs, --occ_NAME=VALUE
   bool list = false;
-  bool require_gpu = false;
   bool resume = false;
 };
 

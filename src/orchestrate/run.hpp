@@ -73,7 +73,7 @@ struct PairedRuns {
 };
 
 /// Runs A B, B A, A B, ...: what drifts steadily meets both alike. Each run is `bin/occbench run ARGUMENTS
-/// --require-gpu --out FILE`, with its messages in a log beside FILE. One that ends with 2 (some row was not
+/// --out FILE`, with its messages in a log beside FILE. One that ends with 2 (some row was not
 /// measured) counts; any other failure ends the comparison.
 /// @throws InputError if a build has no bin/occbench or the folder cannot be written.
 PairedRuns run_pairs(const PairPlan& plan, std::ostream& progress);

@@ -16,11 +16,19 @@
 namespace occbench {
 namespace {
 
+/// What one simulation of a launch that is only tried may take, by simulation_microseconds(): a choice.
+constexpr double kMostTriedMicroseconds = 50'000;
 /// Of equal blocks most waves are skipped; of uneven ones each is simulated, for each candidate.
 constexpr std::int64_t kMostUnevenBlocks = 1 << 16;
 /// Runs of each candidate, of which the middle one counts. Work that contends hardly depends on chance.
 constexpr std::uint64_t kTries = 3;
 constexpr std::uint64_t kTriesWhereWarpsContend = 1;
+
+/// A launch, and what its blocks do.
+struct LaunchOfWork {
+  Launch launch;
+  Work work;
+};
 
 Tasks tasks_of(const LaunchOfWork& candidate) {
   return {candidate.work, candidate.launch.grid_blocks, warps_of_block(candidate.launch.block_threads)};
@@ -56,6 +64,53 @@ LaunchOfWork with_grid(const Launch& launch, const Work& work, std::int64_t grid
   LaunchOfWork candidate{launch, work};
   candidate.launch.grid_blocks = grid_blocks;
   return with_same_total(std::move(candidate), launch, work);
+}
+
+/// The same threads in blocks of `block_threads`, dynamic shared memory as it is: a warp takes as long with idle lanes as without.
+LaunchOfWork with_block_size(const Launch& launch, const Work& work, int block_threads) {
+  LaunchOfWork candidate{launch, work};
+  candidate.launch.block_threads = block_threads;
+  candidate.launch.grid_blocks =
+      (launch.grid_blocks * launch.block_threads + block_threads - 1) / block_threads;
+  return with_same_total(std::move(candidate), launch, work);
+}
+
+/// Of fewer blocks than SMs: a wave, or as many blocks as are twice as long as overheads are uncertain, if they can the same number on
+/// each SM.
+std::int64_t spread_over_sms(const LaunchOfWork& of, const Topology& topology, std::int64_t wave) {
+  const auto& [launch, work] = of;
+  const double block_cycles = total_cycles(work, launch) / warps_of_block(launch.block_threads);
+  const auto fit = static_cast<std::int64_t>(block_cycles / (2 * kOverheadErrorCycles));
+  const std::int64_t clusters = fit < topology.sm_count() ? 1 : topology.sm_count() / launch.cluster_blocks;
+  const std::int64_t together = clusters * launch.cluster_blocks;
+  return std::min(wave, fit / together * together);
+}
+
+/// The same work in the whole waves of blocks next to its grid, fewer and as many rounds, or of fewer blocks than SMs in no more than
+/// are twice as long as overheads are uncertain; empty where a wave takes less than kLeastShare of the time, and without grids whose
+/// warps take less than kOverheadErrorCycles.
+std::vector<LaunchOfWork> whole_waves(const LaunchOfWork& of, const Usage& usage, const Limits& limits,
+                                      const Topology& topology) {
+  const auto& [launch, work] = of;
+  const std::int64_t wave =
+      full_wave_of_clusters(theoretical_occupancy(limits, launch, usage), launch.cluster_blocks,
+                            topology.sm_count(), topology.sms_per_gpc());
+  std::vector<LaunchOfWork> all;
+  // Of so many waves the last takes less than is told.
+  if (kLeastShare * static_cast<double>(launch.grid_blocks) > static_cast<double>(wave)) return all;
+  const std::int64_t below = launch.grid_blocks / wave * wave;
+  const std::int64_t above = launch.grid_blocks < std::min<std::int64_t>(wave, topology.sm_count())
+                                 ? spread_over_sms(of, topology, wave)
+                                 : below + wave;
+  for (const std::int64_t grid : {below, above}) {
+    if (grid <= 0 || grid > kMostGridShape.x || grid == launch.grid_blocks) continue;
+    LaunchOfWork whole = with_grid(launch, work, grid);
+    const double warps = static_cast<double>(grid) * warps_of_block(launch.block_threads);
+    // Of shorter ones overheads decide.
+    if (total_cycles(whole.work, whole.launch) > kOverheadErrorCycles * warps)
+      all.push_back(std::move(whole));
+  }
+  return all;
 }
 
 /// The same work, of which every warp of the launch has the same share.
@@ -104,17 +159,6 @@ std::vector<LaunchOfWork> candidates(const Asked& asked, const Work& work) {
     add(candidate);
   }
   return all;
-}
-
-/// Of fewer blocks than SMs: a wave, or as many blocks as are twice as long as overheads are uncertain, if they can the same number on
-/// each SM.
-std::int64_t spread_over_sms(const LaunchOfWork& of, const Topology& topology, std::int64_t wave) {
-  const auto& [launch, work] = of;
-  const double block_cycles = total_cycles(work, launch) / warps_of_block(launch.block_threads);
-  const auto fit = static_cast<std::int64_t>(block_cycles / (2 * kOverheadErrorCycles));
-  const std::int64_t clusters = fit < topology.sm_count() ? 1 : topology.sm_count() / launch.cluster_blocks;
-  const std::int64_t together = clusters * launch.cluster_blocks;
-  return std::min(wave, fit / together * together);
 }
 
 std::string name_of(const Launch& candidate, const Launch& launch, const Usage& usage) {
@@ -228,38 +272,6 @@ std::optional<Advice> advise(const Asked& asked, const Work& work, const Predict
   for (; !better.empty(); better.pop_back())
     if (auto advice = advice_of(better.back(), asked, prediction)) return advice;
   return std::nullopt;
-}
-
-LaunchOfWork with_block_size(const Launch& launch, const Work& work, int block_threads) {
-  LaunchOfWork candidate{launch, work};
-  candidate.launch.block_threads = block_threads;
-  candidate.launch.grid_blocks =
-      (launch.grid_blocks * launch.block_threads + block_threads - 1) / block_threads;
-  return with_same_total(std::move(candidate), launch, work);
-}
-
-std::vector<LaunchOfWork> whole_waves(const LaunchOfWork& of, const Usage& usage, const Limits& limits,
-                                      const Topology& topology) {
-  const auto& [launch, work] = of;
-  const std::int64_t wave =
-      full_wave_of_clusters(theoretical_occupancy(limits, launch, usage), launch.cluster_blocks,
-                            topology.sm_count(), topology.sms_per_gpc());
-  std::vector<LaunchOfWork> all;
-  // Of so many waves the last takes less than is told.
-  if (kLeastShare * static_cast<double>(launch.grid_blocks) > static_cast<double>(wave)) return all;
-  const std::int64_t below = launch.grid_blocks / wave * wave;
-  const std::int64_t above = launch.grid_blocks < std::min<std::int64_t>(wave, topology.sm_count())
-                                 ? spread_over_sms(of, topology, wave)
-                                 : below + wave;
-  for (const std::int64_t grid : {below, above}) {
-    if (grid <= 0 || grid > kMostGridShape.x || grid == launch.grid_blocks) continue;
-    LaunchOfWork whole = with_grid(launch, work, grid);
-    const double warps = static_cast<double>(grid) * warps_of_block(launch.block_threads);
-    // Of shorter ones overheads decide.
-    if (total_cycles(whole.work, whole.launch) > kOverheadErrorCycles * warps)
-      all.push_back(std::move(whole));
-  }
-  return all;
 }
 
 double total_cycles(const Work& work, const Launch& launch) {

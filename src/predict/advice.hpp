@@ -23,24 +23,6 @@ struct Advice {
 /// Cycles of all warps of a launch together.
 double total_cycles(const Work& work, const Launch& launch);
 
-/// A launch, and what its blocks do.
-struct LaunchOfWork {
-  Launch launch;
-  Work work;
-};
-
-/// The same threads in blocks of `block_threads`, dynamic shared memory as it is: work keeps its distribution and its total, and a warp
-/// takes as long with idle lanes as without.
-LaunchOfWork with_block_size(const Launch& launch, const Work& work, int block_threads);
-
-/// What one simulation of a launch that is only tried may take, by simulation_microseconds(): a choice.
-inline constexpr double kMostTriedMicroseconds = 50'000;
-
-/// The same work in the whole waves of blocks next to its grid, fewer and as many rounds, or of fewer blocks than SMs in no more than
-/// are twice as long as overheads are uncertain; empty where a wave takes less than kLeastShare of the time, and without grids whose warps take less than kOverheadErrorCycles.
-std::vector<LaunchOfWork> whole_waves(const LaunchOfWork& of, const Usage& usage, const Limits& limits,
-                                      const Topology& topology);
-
 /// A note where advise() tries nothing, because the blocks are uneven and too many, or no other grid, because work is drawn;
 /// else empty.
 std::string why_not_advised(const Launch& launch, const Work& work);

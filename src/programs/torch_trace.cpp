@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <istream>
-#include <limits>
 #include <map>
 #include <set>
 #include <span>
@@ -43,61 +42,41 @@ bool is_read(const std::string& key) {
   return std::ranges::find(kKeys, key) != kKeys.end();
 }
 
-constexpr int kCopy = -1;
-constexpr int kKernelLeftOut = -2;  ///< busy, too
+constexpr int kKernelLeftOut = -1;  ///< runs beside others, too
 
-/// When a kernel, by its number, or a copy ran, for longer than no time.
+/// When a kernel, by its number, ran, for longer than no time.
 struct Ran {
   double begin_us;
   double end_us;
-  int what;
+  int kernel;
 };
 
 /// @param beside_us  of each kernel, what is added to it: in how much of its time others ran
-BusyTime busy_time(std::span<const Ran> all, std::vector<double>& beside_us) {
+void add_time_beside(std::span<const Ran> all, std::vector<double>& beside_us) {
   struct Edge {
     double at_us;
     bool begins;
-    int what;
+    int kernel;
   };
   std::vector<Edge> edges;
-  double first_us = std::numeric_limits<double>::infinity();
-  double last_us = -first_us;
-  for (const Ran& each : all) {
-    edges.insert(edges.end(), {{each.begin_us, true, each.what}, {each.end_us, false, each.what}});
-    if (each.what == kCopy) continue;
-    first_us = std::min(first_us, each.begin_us);
-    last_us = std::max(last_us, each.end_us);
-  }
+  for (const Ran& each : all)
+    edges.insert(edges.end(), {{each.begin_us, true, each.kernel}, {each.end_us, false, each.kernel}});
   // Of those at one time what ends comes first.
   std::ranges::sort(edges, {}, [](const Edge& edge) { return std::pair(edge.at_us, edge.begins); });
-  BusyTime busy{.all_us = last_us - first_us};
-  std::vector<int> kernels;
-  int copies = 0;
-  double since_us = first_us;
+  std::vector<int> running;
+  double since_us = 0;
   for (const Edge& edge : edges) {
-    const double us = std::clamp(edge.at_us, first_us, last_us) - since_us;
-    since_us += us;
-    if (!kernels.empty()) busy.kernels_us += us;
-    if (kernels.empty() && copies > 0) busy.copies_us += us;
-    if (kernels.empty() && copies == 0 && us > kLongGapUs) {
-      ++busy.long_gaps;
-      busy.long_gaps_us += us;
-    }
-    if (kernels.size() > 1) {
-      busy.overlapping_us += us;
-      for (const int kernel : kernels)
+    const double us = edge.at_us - std::exchange(since_us, edge.at_us);
+    if (running.size() > 1) {
+      for (const int kernel : running)
         if (kernel >= 0) beside_us[static_cast<std::size_t>(kernel)] += us;
     }
-    if (edge.what == kCopy) {
-      copies += edge.begins ? 1 : -1;
-    } else if (edge.begins) {
-      kernels.push_back(edge.what);
+    if (edge.begins) {
+      running.push_back(edge.kernel);
     } else {
-      kernels.erase(std::ranges::find(kernels, edge.what));
+      running.erase(std::ranges::find(running, edge.kernel));
     }
   }
-  return busy;
 }
 
 struct Collected {
@@ -189,11 +168,9 @@ class Reader {
  private:
   void add_event(const Parsed& event) {
     const std::string category = text_in(event, "cat");
-    const bool is_copy = category == "gpu_memcpy" || category == "gpu_memset";
-    if (!is_copy && category != "kernel" && category != "Kernel") return;
+    if (category != "kernel" && category != "Kernel") return;
     const Parsed args = event.value("args", Parsed());
     const int device = static_cast<int>(std::clamp(number_in(args, "device").value_or(0), 0.0, 1e6));
-    if (is_copy) return add_span(device, event, kCopy);
     const auto kernel = kernel_of(event, args);
     if (!kernel) {
       ++trace_.malformed;
@@ -212,11 +189,11 @@ class Reader {
     into.estimate_pct = number_in(args, "est. achieved occupancy %");
   }
 
-  void add_span(int device, const Parsed& event, int what) {
+  void add_span(int device, const Parsed& event, int kernel) {
     const auto begin_us = number_in(event, "ts");
     const double duration_us = number_in(event, "dur").value_or(-1);
     if (begin_us && std::isfinite(*begin_us + duration_us) && *begin_us + duration_us > *begin_us)
-      ran_[device].push_back({*begin_us, *begin_us + duration_us, what});
+      ran_[device].push_back({*begin_us, *begin_us + duration_us, kernel});
   }
 
   void add_device(const Parsed& device) {
@@ -260,10 +237,7 @@ ProgramDevice Reader::device_of(int index) const {
 
 TorchTrace Reader::finish() {
   std::vector<double> beside_us(collected_.size());
-  for (const auto& [device, all] : ran_) {
-    if (std::ranges::any_of(all, [](const Ran& each) { return each.what != kCopy; }))
-      trace_.busy[device] = busy_time(all, beside_us);
-  }
+  for (const auto& [device, all] : ran_) add_time_beside(all, beside_us);
   for (auto& [key, collected] : collected_) {
     TorchKernel kernel{{device_of(key.first), key.second, std::move(collected.seen)},
                        collected.estimate_pct,
@@ -325,42 +299,6 @@ void report_estimates(const std::map<EstimateFault, std::int64_t>& launches, std
     if (const auto found = launches.find(fault); found != launches.end())
       fmt::print(err, "the trace's \"est. achieved occupancy %\" of {} {}\n",
                  counted(found->second, "launch", "es"), text_of(fault).of_launches);
-  }
-}
-
-/// Share of the time without a kernel from which on occupancy is not what to look at first: a choice.
-constexpr double kMostlyIdle = 0.5;
-/// Share of the time with nothing from which on long gaps are what it consists of: a choice.
-constexpr double kMostlyLongGaps = 0.5;
-/// Share of the time of kernels from which on several at once are worth a word: a choice.
-constexpr double kOftenAtOnce = 0.1;
-
-/// What mends the time without a kernel.
-std::string remedy_of_idle(const BusyTime& time, double copies, double idle) {
-  if (copies > idle)
-    return "copies: copy less, or beside kernels (pinned memory, non_blocking=True, a stream of its own)";
-  if (time.long_gaps_us <= kMostlyLongGaps * idle * time.all_us)
-    return "that: launch less often, or by CUDA graphs (torch.compile)";
-  return fmt::format(
-      "that: in {} longer than {:g} ms the host waits or prepares data (a data loader, a synchronization, "
-      "another rank)",
-      counted(time.long_gaps, "gap"), kLongGapUs / 1000);
-}
-
-void report_busy(const std::map<int, BusyTime>& busy, std::ostream& err) {
-  for (const auto& [device, time] : busy) {
-    if (!std::isfinite(time.all_us) || time.all_us <= 0) continue;
-    const double copies = time.copies_us / time.all_us;
-    const double idle = std::max(0.0, 1 - time.kernels_us / time.all_us - copies);
-    fmt::print(err, "GPU {}: {:.3g} ms from the first kernel to the end of the last: {:.0f} % with a kernel",
-               device, time.all_us / 1000, 100 * time.kernels_us / time.all_us);
-    if (copies >= 0.005) fmt::print(err, ", {:.0f} % with copies alone", 100 * copies);
-    if (idle >= 0.005) fmt::print(err, ", {:.0f} % without a kernel or a copy", 100 * idle);
-    if (time.overlapping_us > kOftenAtOnce * time.kernels_us)
-      fmt::print(err, "; several kernels ran at once for {:.0f} %", 100 * time.overlapping_us / time.all_us);
-    if (copies + idle >= kMostlyIdle)
-      fmt::print(err, ". Occupancy does not mend {}", remedy_of_idle(time, copies, idle));
-    fmt::print(err, "\n");
   }
 }
 
@@ -449,7 +387,6 @@ ProgramTable import_torch_trace(const ImportOptions& options, std::ostream& err)
     estimates[fault] += kernel.entry.seen.launches;
     add_note(record.note, to_string(fault, *kernel.estimate_pct));
   }
-  report_busy(trace.busy, err);
   report_estimates(estimates, err);
   return table;
 }

@@ -22,26 +22,12 @@ struct TorchKernel {
   double beside_us = 0;  ///< of its launches' time, in which others ran
 };
 
-/// From here on a GPU waits for more than the launch of a kernel, which takes microseconds: a choice.
-inline constexpr double kLongGapUs = 1000;
-
-/// Of one GPU, from its first kernel to the end of its last, microseconds.
-struct BusyTime {
-  double all_us = 0;
-  double kernels_us = 0;       ///< in which at least one ran
-  double copies_us = 0;        ///< in which none ran, and memory was copied or set
-  double overlapping_us = 0;   ///< in which several kernels ran
-  std::int64_t long_gaps = 0;  ///< without a kernel or a copy for longer than kLongGapUs
-  double long_gaps_us = 0;     ///< in these
-};
-
 struct TorchTrace {
   std::vector<TorchKernel> kernels;  ///< by total time, longest first
-  std::map<int, BusyTime> busy;      ///< by GPU; of events that say when
   std::int64_t malformed = 0;        ///< events of kernels without a grid, block or time that can be
 };
 
-/// Reads a trace event by event: memory grows with its distinct kernels, and by 24 bytes for each launch and copy. Shared memory,
+/// Reads a trace event by event: memory grows with its distinct kernels, and by 24 bytes for each launch. Shared memory,
 /// of which the profiler gives one sum, is taken as dynamic. @throws InputError if the file cannot be read,
 /// is no such trace, or is one of no NVIDIA GPU.
 TorchTrace read_torch_trace(const std::filesystem::path& file);
@@ -72,8 +58,8 @@ struct ProgramTable {
   std::vector<ProgramEntry> entries;
 };
 
-/// The cases of a trace of torch.profiler. Says on `err` what clock it takes, for how long the GPU had a kernel, and where the
-/// trace's own estimate of occupancy is wrong. @throws InputError as read_torch_trace()
+/// The cases of a trace of torch.profiler. Says on `err` what clock it takes, and where the trace's own estimate of
+/// occupancy is wrong. @throws InputError as read_torch_trace()
 ProgramTable import_torch_trace(const ImportOptions& options, std::ostream& err);
 
 }  // namespace occbench

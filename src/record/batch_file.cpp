@@ -64,13 +64,6 @@ void check_names(std::span<const std::string> names, const BatchColumns& columns
   }
 }
 
-/// A page or a binary is told what it is. What has the columns that are needed is a batch, whatever else it may be.
-void check_kind(std::string_view text, const BatchColumns& columns, std::string_view source) {
-  if (has_names(text, columns.needed)) return;
-  const std::string what = what_else_it_is(text, source);
-  if (!what.empty()) throw InputError("{} is no file of launches: {}", source, what);
-}
-
 void write_sizes_in_full(const std::vector<std::string>& names, std::vector<std::string>& cells) {
   for (std::size_t cell = 0; cell < cells.size(); ++cell) {
     const Column* column = find_column(names[cell]);
@@ -111,7 +104,8 @@ Row row_of_cells(const CsvTable& table, std::span<const std::string> cells) {
 CsvTable read_batch(const std::string& file, const BatchColumns& columns) {
   const std::string source = batch_source(file);
   const std::string text = file == "-" ? read_text(std::cin, source) : read_text(std::filesystem::path(file));
-  check_kind(text, columns, source);
+  if (const std::string what = what_else_it_is(text); !what.empty())
+    throw InputError("{} is no file of launches: {}", source, what);
   CsvTable table = parse_csv(text, source);
   check_names(table.names, columns, source);
   for (std::size_t row = 0; row < table.rows.size(); ++row) {

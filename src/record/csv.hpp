@@ -130,11 +130,8 @@ class RunFile {
 /// Whether the first line of a text names all of these columns.
 bool has_names(std::string_view text, const std::vector<std::string_view>& names);
 
-/// What a file is that a user took for a file of rows, and which command reads it: "it has the readings
-/// behind rows (samples); name the file of rows, run.csv". Empty for a file of rows, and for what is not
-/// known.
-/// @param source where the text comes from, for messages that name a file beside it
-std::string what_else_it_is(std::string_view text, std::string_view source);
+/// What a file is that a user took for a file of rows, and what to do: of a trace of torch.profiler and of samples. Else empty.
+std::string what_else_it_is(std::string_view text);
 
 /// @throws InputError with `source` and what_else_it_is, where that is known
 void refuse_other_files(std::string_view text, std::string_view source);

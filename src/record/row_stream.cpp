@@ -130,7 +130,7 @@ RowStream::RowStream(const std::filesystem::path& file)
     : source_(file.string()), file_(file, std::numeric_limits<std::int64_t>::max()) {
   if (!read_record()) {
     refuse_other_files(record_, source_);
-    throw InputError("{} is empty: there is no line of column names", source_);
+    throw InputError("{} has no whole line of column names", source_);
   }
   if (record_.starts_with(kByteOrderMark)) record_.erase(0, kByteOrderMark.size());
   header_ = record_;

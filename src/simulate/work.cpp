@@ -406,13 +406,6 @@ double Tasks::mean_cycles() const {
   return sum / static_cast<double>(units) * stretch_;
 }
 
-double Tasks::mean_block_cycles() const {
-  if (!differ_within_blocks()) return mean_cycles();
-  double sum = 0;
-  for (std::int64_t block = 0; block < grid_blocks_; ++block) sum += block_cycles(block);
-  return sum / static_cast<double>(grid_blocks_);
-}
-
 double Tasks::longest_block_cycles() const {
   if (everywhere_) return block_cycles(0);
   double longest = 0;
@@ -430,12 +423,6 @@ bool Tasks::is_longest_first() const {
   return block_cycles(grid_blocks_ - 1) < block_cycles(0);
 }
 
-Tasks Tasks::even_blocks() const {
-  Tasks tasks = *this;
-  tasks.everywhere_ = mean_block_cycles() / stretch_;
-  return tasks;
-}
-
 Tasks Tasks::even_everywhere() const {
   Tasks tasks = *this;
   tasks.everywhere_ = mean_cycles() / stretch_;
@@ -445,21 +432,6 @@ Tasks Tasks::even_everywhere() const {
 Tasks Tasks::even_within_blocks() const {
   Tasks tasks = *this;
   tasks.within_blocks_ = true;
-  return tasks;
-}
-
-Tasks Tasks::longest_first() const {
-  std::vector<std::pair<double, std::int64_t>> blocks;
-  for (std::int64_t block = 0; block < grid_blocks_; ++block) blocks.emplace_back(block_cycles(block), block);
-  std::ranges::stable_sort(blocks, std::ranges::greater(), [](const auto& each) { return each.first; });
-  Durations durations{.cycles = {}, .per_warp = per_warp_};
-  const int units = per_warp_ ? warps_per_block_ : 1;
-  for (const auto& [cycles, block] : blocks) {
-    for (int unit = 0; unit < units; ++unit)
-      durations.cycles.push_back(std::llround(unit_cycles(block * units + unit)));
-  }
-  Tasks tasks = *this;
-  tasks.source_ = std::make_shared<const Durations>(std::move(durations));
   return tasks;
 }
 

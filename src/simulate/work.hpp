@@ -193,8 +193,6 @@ class Tasks {
   double block_cycles(std::int64_t block) const;
   double warp_cycles(std::int64_t block, int warp) const;
   double mean_cycles() const;
-  /// Of all blocks; of a block, that of its longest warp.
-  double mean_block_cycles() const;
   double longest_block_cycles() const;
   /// Whether blocks differ, and none is longer than one before it.
   bool is_longest_first() const;
@@ -225,12 +223,8 @@ class Tasks {
 
   /// The same launch if every warp took the mean of all.
   Tasks even_everywhere() const;
-  /// The same launch if every warp took the mean of all blocks.
-  Tasks even_blocks() const;
   /// The same launch if every warp took the mean of its block.
   Tasks even_within_blocks() const;
-  /// The same launch if the longest blocks began first.
-  Tasks longest_first() const;
   /// The same launch if every warp had what it needs to itself.
   Tasks alone() const;
   /// The same launch if everything took `factor` times as long, the time in lockstep too.

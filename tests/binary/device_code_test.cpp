@@ -240,14 +240,6 @@ TEST(DeviceCode, RunsTheNewestOfItsMajorComputeCapabilityThatIsNotNewerThanTheGp
               testing::EndsWith("build with nvcc -arch=sm_70 of an older toolkit, which has it"));
 }
 
-TEST(DeviceCode, ThatTheDriverWouldCompileFromPtxIsNamedWhereNoneRuns) {
-  EXPECT_THAT(
-      refusal_of({.runs_on = ComputeCapability{12, 0}}),
-      testing::EndsWith("no machine code runs on compute capability 12.0; there is code for sm_80, sm_90 "
-                        "and PTX for compute_90, which the driver compiles there; its registers may "
-                        "differ: build with nvcc -arch=sm_120"));
-}
-
 /// Puts a script before all others on PATH, as cuobjdump.
 class ScriptedCuobjdump {
  public:
@@ -299,80 +291,20 @@ TEST(DeviceCode, SaysWhatAToolSaidThatCannotBeginAtAll) {
               testing::EndsWith("resource_usage.txt: error while loading shared libraries: libz.so.1"));
 }
 
-TEST(DeviceCode, OfPtxWithoutMachineCodeIsSaidNotToBeAnsweredFor) {
+TEST(DeviceCode, ThatIsNotLinkedIsRefusedWithTheRemedy) {
+  // As of nvcc -rdc=true: the cubin of 9.0 says that it is not linked.
   const ScriptedCuobjdump cuobjdump(
-      fmt::format("[ $1 = -lptx ] || exec '{}' \"$@\"\n"
-                  "for one in 90 120 120 75; do echo \"PTX file    1: kernels.1.sm_$one.ptx\"; done\n",
+      fmt::format("'{}' \"$@\"\n[ $1 != -xelf ] || printf '\\001' | dd of=kernels.2.sm_90.cubin bs=1 seek=16 "
+                  "conv=notrunc status=none\n",
                   (kRecorded / "cuobjdump").string()));
-  const auto remarks_on = [](const CodeSelection& selection) {
+  const auto read = [](const std::string& architecture) {
     std::ostringstream remarks;
-    read_device_code(kRecorded / "resource_usage.txt", selection, remarks);
-    return remarks.str();
+    return read_device_code(kRecorded / "resource_usage.txt", {.architecture = architecture}, remarks);
   };
-  EXPECT_EQ(remarks_on({}),
-            "PTX for compute_120, compute_75 is not answered for: the driver compiles it and decides its "
-            "registers\n");
-  EXPECT_EQ(remarks_on({.architecture = "sm_90"}), "");
-  EXPECT_EQ(remarks_on({.runs_on = ComputeCapability{9, 0}}), "");
-}
-
-TEST(DeviceCode, ThatTheDriverWouldCompileFromPtxOfAFamilyIsNamedWithinTheFamilyAlone) {
-  const ScriptedCuobjdump cuobjdump(
-      fmt::format("'{}' \"$@\" | sed '/PTX file/s/sm_90/sm_100f/'\n", (kRecorded / "cuobjdump").string()));
-  const auto why_not = [](ComputeCapability gpu) {
-    return message_of([&] {
-      std::ostringstream remarks;
-      read_device_code(kRecorded / "resource_usage.txt", {.runs_on = gpu}, remarks);
-    });
-  };
-  EXPECT_THAT(why_not({10, 3}), HasSubstr("PTX for compute_100f, which the driver compiles there"));
-  EXPECT_THAT(why_not({12, 0}), testing::Not(HasSubstr("PTX")));
-}
-
-/// As of nvcc -rdc=true: the cubin says that it is not linked and that its symbol 21, `bounded`, calls a function, and cuobjdump
-/// knows no stack.
-std::vector<DeviceKernel> unlinked() {
-  const ScriptedCuobjdump cuobjdump(fmt::format(
-      "'{}' \"$@\" | sed 's/STACK:48/STACK:0/'\n"
-      "put() {{ printf \"$1\" | dd of=kernels.2.sm_90.cubin bs=1 seek=$2 conv=notrunc status=none; }}\n"
-      "[ $1 != -xelf ] || {{ put '\\001' 16 && put '\\025' 5304; }}\n",
-      (kRecorded / "cuobjdump").string()));
-  std::ostringstream remarks;
-  return read_device_code(kRecorded / "resource_usage.txt", {.architecture = "sm_90"}, remarks);
-}
-
-TEST(DeviceCode, ThatIsNotLinkedHasItsOwnFramesAndLeavesOpenWhatCallsNeed) {
-  const std::vector<DeviceKernel> kernels = unlinked();
-  ASSERT_EQ(kernels.size(), 6u);
-  for (const DeviceKernel& kernel : kernels) {
-    const std::string name = source_name(kernel.symbol);
-    const bool spills = name == "spilling(float*)";
-    EXPECT_EQ(kernel.needs_linker, name == "bounded(float*, int)") << name;
-    EXPECT_EQ(kernel.usage.local_bytes_per_thread.value_or(-1), kernel.needs_linker ? -1
-                                                                : spills            ? 48
-                                                                                    : 0)
-        << name;
-    EXPECT_EQ(kernel.stack_bytes, spills ? 48 : 0) << name;
-    EXPECT_EQ(kernel.local.value().bytes, spills ? 80 : 0) << name;
-  }
-  EXPECT_THAT(answer_binary(kernels, {}, AnswerFormat::table),
-              testing::AllOf(testing::ContainsRegex("bounded .* 18\\+ +0\\+ +0\\+ +0\\+ +0/0\\+ +0\\+ "),
-                             HasSubstr("\nN+           not linked: functions that it calls")));
-  const std::string rows = answer_binary(kernels, {}, AnswerFormat::csv);
-  const CsvTable table = parse_csv(rows, "rows");
-  for (std::size_t row = 0; row < kernels.size(); ++row) {
-    EXPECT_EQ(table_cell(table, row, "note").starts_with("not linked: "), kernels[row].needs_linker);
-    for (const char* more : {"barriers", "spill_bytes", "local_load_instructions"})
-      EXPECT_EQ(table_cell(table, row, more).empty(), kernels[row].needs_linker) << more;
-  }
-  const TemporaryFolder folder;
-  const std::string file = folder.path() / "rows.csv";
-  std::ofstream(file) << rows;
-  const auto gated = [&] { return run_command({"gate", file.c_str(), file.c_str()}); };
-  EXPECT_THAT(printed(gated()), HasSubstr("no answer in either: not linked: "));
-  const auto bounded = std::ranges::find_if(kernels, &DeviceKernel::needs_linker);
-  std::ofstream(file) << answer_binary({&*bounded, 1}, {}, AnswerFormat::csv);
-  EXPECT_EQ(gated().status, ExitStatus::no_verdict);
+  EXPECT_THAT(
+      message_of([&] { read("sm_90"); }),
+      testing::AllOf(HasSubstr("is relocatable code (nvcc -rdc=true)"), HasSubstr("ask the linked program")));
+  EXPECT_EQ(read("sm_80").size(), 6u) << "which is linked";
 }
 
 /// What is read where a script changes what cuobjdump says: code of 9.0, by name.
@@ -399,7 +331,6 @@ TEST(DeviceCode, OfLinkedKernelsThatCallFunctionsWithAStackTheLocalAccessesAreNo
   const std::map<std::string, DeviceKernel> with_stack =
       changed(fmt::format("sed 's/REG:18 STACK:0/REG:18 STACK:264/' | {{ {}; }}", kCalls));
   EXPECT_FALSE(with_stack.at(kBounded).local);
-  EXPECT_FALSE(with_stack.at(kBounded).needs_linker);
   EXPECT_EQ(with_stack.at(kBounded).stack_bytes, 264);
   EXPECT_EQ(with_stack.at(kSpilling).local.value().bytes, 80);
   // Without a stack the functions have none.
@@ -799,10 +730,10 @@ struct Assembled {
   int spill_load_bytes = 0;
 };
 
-std::map<std::string, Assembled> compile(const std::string& options, const std::string& cubin) {
+std::map<std::string, Assembled> compile(const std::string& architecture, const std::string& cubin) {
   const std::string command =
-      fmt::format("'{}' {} -cubin -Xptxas -v -o '{}' '{}/tests/binary/kernels.cu' 2>&1", OCCBENCH_NVCC,
-                  options, cubin, OCCBENCH_SOURCE_DIR);
+      fmt::format("'{}' -arch={} -cubin -Xptxas -v -o '{}' '{}/tests/binary/kernels.cu' 2>&1", OCCBENCH_NVCC,
+                  architecture, cubin, OCCBENCH_SOURCE_DIR);
   FILE* log = popen(command.c_str(), "r");
   std::map<std::string, Assembled> functions;
   Assembled* current = nullptr;
@@ -826,12 +757,10 @@ std::map<std::string, Assembled> compile(const std::string& options, const std::
 }
 
 TEST(DeviceCode, OfAFreshBuildIsWhatTheAssemblerReports) {
-  for (const std::string options :
-       {"-arch=sm_80", "-arch=sm_90", "-arch=sm_120", "-rdc=true -arch=sm_80", "-rdc=true -arch=sm_90"}) {
-    const std::string architecture = options.substr(options.find("sm_"));
+  for (const std::string architecture : {"sm_80", "sm_90", "sm_120"}) {
     const TemporaryFolder folder;
     const fs::path cubin = folder.path() / "kernels.cubin";
-    const std::map<std::string, Assembled> assembled = compile(options, cubin.string());
+    const std::map<std::string, Assembled> assembled = compile(architecture, cubin.string());
     ASSERT_EQ(assembled.size(), 6u);
     std::vector<DeviceKernel> kernels;
     try {
@@ -847,9 +776,6 @@ TEST(DeviceCode, OfAFreshBuildIsWhatTheAssemblerReports) {
       EXPECT_EQ(kernel.usage.registers_per_thread, expected.registers) << kernel.symbol;
       EXPECT_EQ(kernel.usage.barriers, expected.barriers) << kernel.symbol;
       EXPECT_EQ(kernel.usage.static_shared_bytes, expected.shared_bytes) << kernel.symbol;
-      const bool calls = kernel.symbol.find("bounded") != std::string::npos;
-      const bool is_template = kernel.symbol.find("reversed") != std::string::npos;
-      EXPECT_EQ(kernel.needs_linker, options.starts_with("-rdc") && (calls || is_template));
       EXPECT_EQ(kernel.stack_bytes, expected.stack_bytes) << kernel.symbol;
       EXPECT_EQ(kernel.local.value().bytes, expected.spill_store_bytes + expected.spill_load_bytes)
           << kernel.symbol;

@@ -166,11 +166,6 @@ TEST(Calc, GivesTheThreeCurvesAsCsvWithTheCurrentPoint) {
                                             "shared_bytes_per_block 5000"));
 }
 
-TEST(Calc, DrawsTheCurvesWithTheCurrentPointMarked) {
-  const Outcome outcome = run_command("calc --cc 9.0 --block-size 256 --registers 64 --curves");
-  EXPECT_THAT(outcome.out, AllOf(HasSubstr("▲ 256: 50 %"), HasSubstr("▲ 64: 50 %"), HasSubstr("▲ 0: 50 %")));
-}
-
 TEST(Calc, NamesTheLimitThatBadInputBreaksAndEndsWith64) {
   const auto refused = [](const std::string& changed) {
     const Outcome outcome = run_command("calc --cc 9.0 --block-size 256 --registers 32 " + changed);
@@ -261,8 +256,8 @@ TEST(Calc, WithinLaunchBoundsNamesNoBlockSizeBeyondThem) {
   for (const char* wrong : {"many", "256:", ",2", "0", "1:2:3", "1025"})
     EXPECT_THAT(refusal(launch + "128 --launch-bounds " + wrong),
                 HasSubstr("is not the most threads per block, or FEWEST:MOST, of 1 to 1024"));
-  EXPECT_THAT(run_command("calc --cc 9.0 --registers 20 --curves --launch-bounds 96").err,
-              HasSubstr("drawn with the best, 64 threads"));
+  EXPECT_THAT(run_command("calc --cc 9.0 --registers 20 --curves --format csv --launch-bounds 96").err,
+              HasSubstr("of the best, 64 threads"));
 }
 
 // nvcc -arch=sm_90 -Xptxas -v, of a kernel with 200 values alive: "Used 64 registers", and of 96 threads "Used 128 registers".
@@ -308,7 +303,7 @@ TEST(Calc, AnswersOfSeveralGpusStandSideBySide) {
   for (const char* list : {"8.0,", ",8.0", "8.0,,9.0"})
     EXPECT_THAT(run_command({"calc", "--cc", list, "--block-size", "256"}).err,
                 HasSubstr("has an empty item"));
-  EXPECT_THAT(run_command("calc --cc 8.0,9.0 --registers 32 --curves").err,
+  EXPECT_THAT(run_command("calc --cc 8.0,9.0 --registers 32 --curves --format csv").err,
               HasSubstr("--curves are of one GPU"));
 }
 
@@ -460,14 +455,11 @@ TEST(Calc, ListsTheLimitsOfOneOrAllComputeCapabilities) {
 }
 
 TEST(Calc, CurvesNeedNoBlockSizeAndAreRows) {
-  const Outcome drawn = run_command("calc --curves --cc 9.0 --registers 40");
-  EXPECT_EQ(drawn.status, ExitStatus::done);
-  // 40 registers leave room for 48 warps: of 3, 4, 6, 8, 12, 16 and 24 warps a whole number of blocks (worked out by hand).
-  EXPECT_THAT(drawn.err,
-              HasSubstr("drawn with the best, 768 threads; as good: 64, 96, 128, 192, 256, 384, 512."));
-  EXPECT_THAT(drawn.out, HasSubstr("up to 40: 75 %, 80: 37.5 %, 255: 0 %"));
-  EXPECT_THAT(drawn.out, HasSubstr("▲ 768: 75 %"));
+  EXPECT_THAT(refusal("calc --curves --cc 9.0 --registers 40"), HasSubstr("--curves: give --format csv"));
   const Outcome written = run_command("calc --curves --cc 9.0 --registers 40 --format csv");
+  EXPECT_EQ(written.status, ExitStatus::done);
+  // 40 registers leave room for 48 warps: of 3, 4, 6, 8, 12, 16 and 24 warps a whole number of blocks (worked out by hand).
+  EXPECT_THAT(written.err, HasSubstr("of the best, 768 threads; as good: 64, 96, 128, 192, 256, 384, 512."));
   const std::vector<Row> rows = parse_rows(written.out, "curves");
   EXPECT_GT(rows.size(), 2000u);
   EXPECT_EQ(rows[0].schema, kSchema);
@@ -475,7 +467,15 @@ TEST(Calc, CurvesNeedNoBlockSizeAndAreRows) {
   EXPECT_EQ(rows[0].case_, "block_threads=32");
   EXPECT_EQ(rows[0].parameters, "axis=block_threads;current=0");
   EXPECT_EQ(rows[0].block_threads, 32);
-  EXPECT_THAT(run_command("calc --curves --cc 9.0 --registers 40 --dynamic-smem 1M").err,
+  const auto pct = [&](std::string_view name) {
+    return std::ranges::find(rows, name, &Row::case_)->theoretical_pct;
+  };
+  EXPECT_EQ(pct("block_threads=768"), 75);
+  EXPECT_EQ(pct("registers_per_thread=40"), 75);
+  EXPECT_EQ(pct("registers_per_thread=41"), 37.5);
+  EXPECT_EQ(pct("registers_per_thread=80"), 37.5);
+  EXPECT_EQ(pct("registers_per_thread=81"), 0);
+  EXPECT_THAT(refusal("calc --curves --cc 9.0 --registers 40 --dynamic-smem 1M --format csv"),
               HasSubstr("no block size can launch such a block"));
 }
 

@@ -869,13 +869,12 @@ TEST_F(Explain, RefusesNumbersOfALaunchBesideAFileAndWithoutAGpu) {
               HasSubstr("--cc describes a launch by numbers"));
 }
 
-TEST_F(Explain, RefusesAFileThatHasNoRowsAndSaysWhatItIs) {
+TEST_F(Explain, RefusesAFileThatHasNoRows) {
   const std::string per_sm = (folder_ / "waves.per_sm.csv").string();
   std::ofstream(per_sm) << "experiment,case,launch,sm,blocks,achieved_pct\nwaves,a,0,0,4,50\n";
-  EXPECT_THAT(refusal({"explain", per_sm.c_str()}),
-              HasSubstr("occbench report FILE.csv --per-sm FOLDER draws it"));
-  EXPECT_THAT(refusal({"report", per_sm.c_str()}),
-              HasSubstr("is no file of rows: it has a case's launches by SM"));
+  EXPECT_THAT(refusal({"explain", per_sm.c_str()}), HasSubstr("no row has both theory"));
+  std::ofstream(per_sm) << "axis,value\n";
+  EXPECT_THAT(refusal({"explain", per_sm.c_str()}), HasSubstr("this is not a file of rows"));
 }
 
 TEST_F(Explain, RefusesWhatMatchesNothing) {

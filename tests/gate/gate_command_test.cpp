@@ -479,7 +479,7 @@ TEST_F(GatePairCommand, RunsBothBuildsInTurn) {
   std::istringstream calls(read_text(folder_ / "calls"));
   for (std::string line; std::getline(calls, line);) {
     order += line[0];
-    EXPECT_THAT(line, HasSubstr("run --suite quick --device auto --filter waves --require-gpu --out "));
+    EXPECT_THAT(line, HasSubstr("run --suite quick --device auto --filter waves --out "));
   }
   EXPECT_EQ(order, "abbaabbaabba");
   EXPECT_TRUE(fs::exists(folder_ / "kept" / "01-a.csv"));

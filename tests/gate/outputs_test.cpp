@@ -422,11 +422,10 @@ TEST(StaticRows, AreNoStandInForRowsThatWereMeasured) {
   EXPECT_EQ(compare_texts(calculated, measured).verdict(), Verdict::no_verdict);
 }
 
-TEST(StaticRows, WithoutNamesAreRefusedWithTheRemedy) {
+TEST(StaticRows, WithoutNamesAreRefused) {
   const std::string rows = calc_batch("compute_capability,block_threads,registers_per_thread\n9.0,512,32\n");
   EXPECT_THAT(message_of([&] { parse_run(rows, "", "unnamed.csv"); }),
-              HasSubstr("unnamed.csv is no file of rows: its rows have no names; give the file of "
-                        "occbench calc --batch a column case"));
+              HasSubstr("unnamed.csv, line 1: no column 'case'; this is not a file of rows"));
 }
 
 const Quantity& achieved() {

@@ -30,8 +30,8 @@ class Faults : public ::testing::Test {
 
 TEST_F(Faults, EachCaseHasItsRowWhateverFails) {
   const std::string file = csv().string();
-  const char* const arguments[] = {"run",      "--suite",    "smoke", "--require-gpu", "--benches",
-                                   OCC_FAULTS, "--counters", "auto",  "--out",         file.c_str()};
+  const char* const arguments[] = {"run",        "--suite", "smoke", "--benches", OCC_FAULTS,
+                                   "--counters", "auto",    "--out", file.c_str()};
   const Outcome outcome = run_command(arguments);
   if (outcome.err.find("nothing is measured") != std::string::npos) GTEST_SKIP() << outcome.err;
   EXPECT_EQ(outcome.status, ExitStatus::no_verdict) << outcome.out << outcome.err;

@@ -299,8 +299,6 @@ TEST(Tasks, EvenedOutKeepTheirTotal) {
   EXPECT_EQ(within.warp_cycles(1, 0), 450);
 
   EXPECT_EQ(tasks.longest_block_cycles(), 600);
-  EXPECT_EQ(tasks.mean_block_cycles(), 400);
-  EXPECT_EQ(tasks.even_blocks().warp_cycles(1, 0), 400);
 
   const Tasks everywhere = tasks.even_everywhere().stretched(10);
   EXPECT_TRUE(everywhere.all_equal());

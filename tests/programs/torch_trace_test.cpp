@@ -77,80 +77,13 @@ TEST(TorchTrace, HasAnEntryForEachKernelAndConfiguration) {
   EXPECT_EQ(trace.kernels[1].estimate_pct, 3);
 }
 
-/// What an import of events says, and the notes of its rows.
-std::pair<std::string, std::vector<CaseRecord>> imported(const std::string& events) {
+/// The rows of an import of events.
+std::vector<CaseRecord> imported(const std::string& events) {
   const TemporaryFolder folder;
   const std::filesystem::path file = folder.path() / "t.json";
   std::ofstream(file) << trace_text(events);
   std::ostringstream said;
-  auto cases = import_torch_trace({.file = file, .clock_mhz = 1980}, said).cases;
-  return {said.str(), std::move(cases)};
-}
-
-TEST(TorchTrace, SaysForHowLongTheGpuHadNoKernel) {
-  // 175 kernels of 2,546.762 us in 14,537.825, and copies, by Python's json.
-  const std::filesystem::path file =
-      std::filesystem::path(OCCBENCH_SOURCE_DIR) / "results/nvidia-h100-80gb-hbm3/programs/training.json.gz";
-  const BusyTime busy = read_torch_trace(file).busy.at(0);
-  // A double of microseconds since 1970 has steps of 0.25 ns and more.
-  EXPECT_NEAR(busy.kernels_us, 2546.762, 0.01);
-  EXPECT_NEAR(busy.all_us, 14537.825, 0.01);
-  EXPECT_EQ(busy.overlapping_us, 0);
-  std::ostringstream said;
-  import_torch_trace({.file = file, .clock_mhz = 1980}, said);
-  EXPECT_THAT(
-      said.str(),
-      testing::AllOf(
-          HasSubstr("GPU 0: 14.5 ms from the first kernel to the end of the last: 18 % with a kernel"),
-          HasSubstr("Occupancy does not mend that: launch less often")));
-}
-
-TEST(TorchTrace, TellsCopiesFromTimeWithNothing) {
-  const auto copy = [](double begin_us, double duration_us) {
-    return fmt::format(R"({{"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy DtoH", "ts": {}, )"
-                       R"("dur": {}, "args": {{"device": 0, "stream": 7}}}})",
-                       begin_us, duration_us);
-  };
-  const auto kernel = [](double begin_us) {
-    return kernel_event("one", 100, "132,1,1", "128,1,1", 32, 0, 3, 7, begin_us);
-  };
-  // Of 1,000 us the kernels take 200, a copy 700, of which 50 beside a kernel, and nothing 150.
-  const BusyTime busy = parsed(kernel(0) + "," + copy(50, 700) + "," + kernel(900)).busy.at(0);
-  EXPECT_EQ(busy.all_us, 1000);
-  EXPECT_EQ(busy.kernels_us, 200);
-  EXPECT_EQ(busy.copies_us, 650);
-  EXPECT_THAT(imported(kernel(0) + "," + copy(50, 700) + "," + kernel(900)).first,
-              HasSubstr("20 % with a kernel, 65 % with copies alone, 15 % without a kernel or a copy. "
-                        "Occupancy does not mend copies: "
-                        "copy less, or beside kernels (pinned memory"));
-}
-
-TEST(TorchTrace, TellsAFewLongGapsFromManyShortOnes) {
-  const auto with_gaps = [](int gaps, double gap_us) {
-    std::string events;
-    for (int i = 0; i <= gaps; ++i)
-      events +=
-          (i > 0 ? "," : "") + kernel_event("one", 10, "132,1,1", "128,1,1", 32, 0, 3, 7, i * (10 + gap_us));
-    return imported(events).first;
-  };
-  EXPECT_THAT(with_gaps(2, 3000), HasSubstr("Occupancy does not mend that: in 2 gaps longer than 1 ms the "
-                                            "host waits or prepares data (a data loader, a synchronization, "
-                                            "another rank)\n"));
-  EXPECT_THAT(with_gaps(300, 20), HasSubstr("Occupancy does not mend that: launch less often"));
-}
-
-TEST(TorchTrace, KernelsOfNoTimeOrLeftOutChangeNothingOfWhenTheGpuWasBusy) {
-  const auto kernel = [](double begin_us, double us, const char* grid = "132,1,1") {
-    return kernel_event("one", us, grid, "128,1,1", 32, 0, 3, 7, begin_us);
-  };
-  const auto said = [&](const std::string& first) {
-    return imported(first + "," + kernel(100, 200) + "," + kernel(900, 100)).first;
-  };
-  EXPECT_THAT(
-      said(kernel(0, 0)),
-      HasSubstr("0.9 ms from the first kernel to the end of the last: 33 % with a kernel, 67 % without"));
-  EXPECT_THAT(said(kernel(400, 300, "0,1,1")), testing::AllOf(HasSubstr("1 event of kernels left out of"),
-                                                              HasSubstr("67 % with a kernel, 33 % without")));
+  return import_torch_trace({.file = file, .clock_mhz = 1980}, said).cases;
 }
 
 TEST(TorchTrace, SaysThatNoKernelCanBeUsed) {
@@ -159,9 +92,8 @@ TEST(TorchTrace, SaysThatNoKernelCanBeUsed) {
 }
 
 TEST(TorchTrace, KernelsThatRunAtOnceFillWhatOthersLeaveEmpty) {
-  const auto [said, cases] = imported(kernel_event("one", 100, "54,1,1", "1024,1,1", 32, 0, 3, 7, 0) + "," +
-                                      kernel_event("other", 50, "54,1,1", "1024,1,1", 32, 0, 3, 20, 25));
-  EXPECT_THAT(said, HasSubstr("100 % with a kernel; several kernels ran at once for 50 %"));
+  const auto cases = imported(kernel_event("one", 100, "54,1,1", "1024,1,1", 32, 0, 3, 7, 0) + "," +
+                              kernel_event("other", 50, "54,1,1", "1024,1,1", 32, 0, 3, 20, 25));
   ASSERT_EQ(cases.size(), 2U);
   EXPECT_THAT(cases[0].note, HasSubstr("other kernels ran beside it for 50 % of its time"));
   EXPECT_EQ(cases[1].program.beside_pct, 100);
@@ -170,10 +102,20 @@ TEST(TorchTrace, KernelsThatRunAtOnceFillWhatOthersLeaveEmpty) {
     for (const Finding& finding : diagnose(facts_of(record)))
       EXPECT_TRUE(!finding.time || finding.time->share == 0) << finding.sentence;
   }
-  const auto [alone, apart] = imported(kernel_event("one", 100, "54,1,1", "1024,1,1", 32, 0, 3, 7, 0) + "," +
-                                       kernel_event("other", 50, "54,1,1", "1024,1,1", 32, 0, 3, 20, 100));
-  EXPECT_THAT(alone, testing::Not(HasSubstr("at once")));
+  const auto apart = imported(kernel_event("one", 100, "54,1,1", "1024,1,1", 32, 0, 3, 7, 0) + "," +
+                              kernel_event("other", 50, "54,1,1", "1024,1,1", 32, 0, 3, 20, 100));
   EXPECT_THAT(apart[0].note, testing::Not(HasSubstr("beside")));
+}
+
+TEST(TorchTrace, KernelsLeftOutRunBesideOthersAndThoseOfNoTimeDoNot) {
+  const auto beside_pct = [](double us, const char* grid) {
+    return imported(kernel_event("first", us, grid, "128,1,1", 32, 0, 3, 20, 150) + "," +
+                    kernel_event("one", 200, "132,1,1", "128,1,1", 32, 0, 3, 7, 100))
+        .front()
+        .program.beside_pct;
+  };
+  EXPECT_EQ(beside_pct(50, "0,1,1"), 25);
+  EXPECT_EQ(beside_pct(0, "132,1,1"), 0);
 }
 
 TEST(TorchTrace, GivesRowsWithTheTheoryOfTheGpu) {
