@@ -4,7 +4,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,7 +13,6 @@
 #include "harness/options.hpp"
 #include "harness/plan.hpp"
 #include "record/case_record.hpp"
-#include "record/csv.hpp"
 #include "record/row.hpp"
 
 // The second stage of a run: a planned case is measured.

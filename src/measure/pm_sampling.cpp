@@ -48,7 +48,7 @@ std::vector<std::uint8_t> counter_availability(const Cupti& cupti, int device_in
 
 /// What the hardware writes down of one sample (up to 10.7 KB, H100, without kUnitMetrics). A buffer that overflows is doubled.
 constexpr std::size_t kWindowBytesPerSample = 12 << 10;
-constexpr std::size_t kLeastWindowBytes = 32 << 20;
+constexpr std::size_t kLeastWindowBytes = 8 << 20;
 constexpr std::size_t kMostWindowBytes = 512 << 20;
 
 /// Of start and stop, which take 2.3 ms, 0.4 to 0.5 ms are sampled too (H100).
