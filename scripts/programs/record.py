@@ -284,7 +284,7 @@ class Recording:
             self.cost(f"a launch, {'alone' if options == 'alone' else f'trace {options}'.strip()}", "ns", values)
         # By default a launch of each is counted, by --counters 3 three, under ncu all four of them.
         for what, configurations, launches, counters in (
-            ("a counted launch, trace", 200, 1, "auto"),
+            ("a counted launch, trace", 50, 1, "auto"),
             ("a launch counted by --counters 3, trace", 200, 3, "3"),
             ("a counted launch, ncu", 50, 4, ""),
         ):
