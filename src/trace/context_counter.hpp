@@ -56,12 +56,12 @@ class CountedContext {
 };
 
 /// How much of a program's time counting may take: a fiftieth, from the first launch that was counted on. First readings of kernels and
-/// configurations may take a quarter of a second before that: some 60 readings. Thread-safe.
+/// configurations may take half a second before that: some 100 readings, of 5 ms each (H200). Thread-safe.
 class CountingBudget {
  public:
   using Clock = std::chrono::steady_clock;
   static constexpr int kShare = 50;
-  static constexpr std::chrono::milliseconds kOfFirst{250};
+  static constexpr std::chrono::milliseconds kOfFirst{500};
 
   /// Counting held the program from `begin` to `end`.
   void spend(Clock::time_point begin, Clock::time_point end) {

@@ -264,15 +264,15 @@ TEST(CountingBudget, AllowsAFiftiethOfTheTimeSinceTheFirst) {
   EXPECT_EQ(budget.allows(begin + 3600ms), Countable::any);
 }
 
-TEST(CountingBudget, AllowsFirstReadingsAQuarterOfASecondBefore) {
+TEST(CountingBudget, AllowsFirstReadingsHalfASecondBefore) {
   const CountingBudget::Clock::time_point begin{1h};
   CountingBudget budget;
-  budget.spend(begin, begin + 249ms);
-  EXPECT_EQ(budget.allows(begin + 249ms), Countable::first);
-  budget.spend(begin + 249ms, begin + 252ms);
-  EXPECT_EQ(budget.allows(begin + 252ms), Countable::beyond_budget);
-  EXPECT_EQ(budget.allows(begin + 12599ms), Countable::beyond_budget);
-  EXPECT_EQ(budget.allows(begin + 12600ms), Countable::any) << "252 ms of 12,600";
+  budget.spend(begin, begin + 499ms);
+  EXPECT_EQ(budget.allows(begin + 499ms), Countable::first);
+  budget.spend(begin + 499ms, begin + 502ms);
+  EXPECT_EQ(budget.allows(begin + 502ms), Countable::beyond_budget);
+  EXPECT_EQ(budget.allows(begin + 25'099ms), Countable::beyond_budget);
+  EXPECT_EQ(budget.allows(begin + 25'100ms), Countable::any) << "502 ms of 25,100";
 }
 
 TEST(LaunchGate, LetsNobodyBesideTheOneThatClosedIt) {
