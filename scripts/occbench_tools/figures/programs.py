@@ -8,7 +8,7 @@ from statistics import fmean
 
 import polars as pl
 
-from occbench_tools.dataset import Results, Row, each, gpu_of, read_rows, read_table
+from occbench_tools.dataset import Results, Row, each, gpu_of, packed, read_rows, read_table
 from occbench_tools.markdown import listed, of_models, of_most, of_tables, revision, stamped, table, table_by, table_of
 
 SUMS = "programs/python_sums.csv"
@@ -57,25 +57,32 @@ def spread(values: pl.Series, unit: str) -> str:
     return f"{' to '.join(ends)} {unit}"
 
 
-def costs(results: Results) -> str:
-    """Of each GPU model, what each way takes: the range over its GPUs, and of how many values each median is."""
+def cost_table(model: Results, *, of_launches: bool) -> str:
+    """What each way takes: the range over the model's GPUs, and of how many values each median is."""
     ways = dict.fromkeys(WAYS.values())
+    what_and_way = pl.col("what").str.extract_groups(r"^(?<what>.*), (?<way>.*)$").struct.unnest()
+    rows = read_table(model.file(COSTS), COLUMNS_OF_COSTS).with_columns(what_and_way)
+    rows = rows.filter(pl.col("what").str.starts_with("a ") == of_launches)
+    if rows.is_empty():
+        return ""
+    rows = rows.with_columns(pl.col("way").replace_strict(WAYS))
+    lines = []
+    for (what,), of in rows.group_by("what", maintain_order=True):
+        of_ways = [of.filter(way=way) for way in ways if way in rows["way"]]
+        of_each = (spread(one["median"], one["unit"][0]) if len(one) else "" for one in of_ways)
+        lines.append((what, " to ".join(map(str, of["values"].str.split(" ").list.len().unique().sort())), *of_each))
+    found = table(("what", "values:", *(f"{way}:" for way in ways if way in rows["way"])), lines)
+    return f"Medians on {stamped(rows)}:\n\n{found}"
 
-    def text(model: Results) -> str:
-        what_and_way = pl.col("what").str.extract_groups(r"^(?<what>.*), (?<way>.*)$").struct.unnest()
-        rows = read_table(model.file(COSTS), COLUMNS_OF_COSTS).with_columns(what_and_way)
-        rows = rows.with_columns(pl.col("way").replace_strict(WAYS))
-        lines = []
-        for (what,), of in rows.group_by("what", maintain_order=True):
-            of_ways = (of.filter(way=way) for way in ways)
-            of_each = (spread(one["median"], one["unit"][0]) if len(one) else "" for one in of_ways)
-            lines.append(
-                (what, " to ".join(map(str, of["values"].str.split(" ").list.len().unique().sort())), *of_each)
-            )
-        found = table(("what", "values:", *(f"{way}:" for way in ways)), lines)
-        return f"Medians on {stamped(rows)}:\n\n{found}"
 
-    return of_models(results, COSTS, text)
+def costs(results: Results) -> str:
+    """Of launches, on the first GPU model."""
+    return next(cost_table(model, of_launches=True) for model in results.models if packed(model.folder / COSTS))
+
+
+def waits(results: Results) -> str:
+    """Of set-up."""
+    return of_models(results, COSTS, lambda model: cost_table(model, of_launches=False)).strip()
 
 
 def sampled(results: Results) -> str:
@@ -105,6 +112,8 @@ def sampled(results: Results) -> str:
     def text(rows: pl.DataFrame) -> str:
         told = f"{within(rows, 'long')} kernels from 5 us on are within 0.5 points, {within(rows, 'short')} shorter ones within 1"
         told += f", {rows['countings'][0]} countings of each"
+        if "sampled_kernels" in rows.columns:
+            told += f"; of those that were sampled {within(rows, 'sampled_long')} and {within(rows, 'sampled_short')}"
         return f"On an {stamped(rows)}: {told}.\n\n{table_of(rows, columns)}"
 
     return of_tables(results, "programs/sampled.csv", text) or "Not recorded."
@@ -268,6 +277,7 @@ BLOCKS = {
     "python sums": python_sums,
     "python printed": python_printed,
     "costs of tracing": costs,
+    "waits for sampling": waits,
     "sampled programs": sampled,
     "counted alone": counted_alone,
     "overhead": overhead,
