@@ -33,7 +33,7 @@ constexpr std::int64_t kLinkedReserve = 1024;
 constexpr std::size_t kCubinsAtOnce = 400;
 
 /// A kernel and the cubin that it stands in.
-struct Placed {
+struct KernelOfCubin {
   std::size_t cubin;
   DeviceKernel kernel;
   bool may_recurse = false;  ///< functions within its code, for whose recursion no stack was counted
@@ -63,13 +63,13 @@ std::vector<std::string> listed(const Cuobjdump& cuobjdump, const char* option, 
   return names;
 }
 
-std::vector<Placed> all_kernels(const ResourceListing& listing, const std::vector<std::string>& names,
-                                const fs::path& file) {
+std::vector<KernelOfCubin> all_kernels(const ResourceListing& listing, const std::vector<std::string>& names,
+                                       const fs::path& file) {
   if (listing.cubins().size() != names.size()) {
     throw InputError("{}: cuobjdump lists {} cubins and the resources of {}: is it damaged?", file.string(),
                      names.size(), listing.cubins().size());
   }
-  std::vector<Placed> kernels;
+  std::vector<KernelOfCubin> kernels;
   for (std::size_t cubin = 0; cubin < names.size(); ++cubin) {
     const std::string architecture = architecture_of(names[cubin]);
     for (DeviceKernel kernel : listing.cubins()[cubin]) {
@@ -81,9 +81,9 @@ std::vector<Placed> all_kernels(const ResourceListing& listing, const std::vecto
   return kernels;
 }
 
-std::vector<std::string> architectures_of(std::span<const Placed> kernels) {
+std::vector<std::string> architectures_of(std::span<const KernelOfCubin> kernels) {
   std::vector<std::string> architectures;
-  for (const Placed& placed : kernels) {
+  for (const KernelOfCubin& placed : kernels) {
     if (std::ranges::find(architectures, placed.kernel.architecture) == architectures.end())
       architectures.push_back(placed.kernel.architecture);
   }
@@ -103,13 +103,13 @@ bool runs_on(const DeviceKernel& kernel, ComputeCapability gpu) {
   return kernel.compute_capability.major == gpu.major && kernel.compute_capability <= gpu;
 }
 
-void keep_code_that_runs_on(std::vector<Placed>& kernels, ComputeCapability gpu) {
+void keep_code_that_runs_on(std::vector<KernelOfCubin>& kernels, ComputeCapability gpu) {
   std::map<std::string, ComputeCapability> newest;
-  for (const Placed& placed : kernels) {
+  for (const KernelOfCubin& placed : kernels) {
     ComputeCapability& of = newest[placed.kernel.symbol];
     if (runs_on(placed.kernel, gpu)) of = std::max(of, placed.kernel.compute_capability);
   }
-  std::erase_if(kernels, [&](const Placed& placed) {
+  std::erase_if(kernels, [&](const KernelOfCubin& placed) {
     return !runs_on(placed.kernel, gpu) || newest[placed.kernel.symbol] != placed.kernel.compute_capability;
   });
 }
@@ -120,22 +120,22 @@ bool is_of_architecture(const DeviceKernel& kernel, const std::string& wanted) {
                                    : kernel.compute_capability == parse_compute_capability(wanted);
 }
 
-std::vector<Placed> selected(std::vector<Placed> kernels, const CodeSelection& selection,
-                             const fs::path& file) {
+std::vector<KernelOfCubin> selected(std::vector<KernelOfCubin> kernels, const CodeSelection& selection,
+                                    const fs::path& file) {
   std::string code = fmt::format("there is code for {}", fmt::join(architectures_of(kernels), ", "));
   const auto require_some = [&](const std::string& reason) {
     if (kernels.empty()) throw InputError("{}: {}; {}", file.string(), reason, code);
   };
   if (!selection.kernels.empty()) {
     const Pattern pattern(selection.kernels);
-    std::erase_if(kernels, [&](const Placed& placed) {
+    std::erase_if(kernels, [&](const KernelOfCubin& placed) {
       return !pattern.found_in(source_name(placed.kernel.symbol)) && !pattern.found_in(placed.kernel.symbol);
     });
     require_some(fmt::format("no kernel has a name that --kernel '{}' is found in", selection.kernels));
     code = fmt::format("of these kernels there is code for {}", fmt::join(architectures_of(kernels), ", "));
   }
   if (!selection.architecture.empty()) {
-    std::erase_if(kernels, [&](const Placed& placed) {
+    std::erase_if(kernels, [&](const KernelOfCubin& placed) {
       return !is_of_architecture(placed.kernel, selection.architecture);
     });
     require_some(fmt::format("no machine code is of architecture {}", selection.architecture));
@@ -153,7 +153,7 @@ std::vector<Placed> selected(std::vector<Placed> kernels, const CodeSelection& s
 }
 
 /// Takes the driver's reserve off and adds what only the cubin says.
-void add_cubin(const Cubin& cubin, Placed& placed) {
+void add_cubin(const Cubin& cubin, KernelOfCubin& placed) {
   DeviceKernel& kernel = placed.kernel;
   std::int64_t& shared = kernel.usage.static_shared_bytes;
   if (kernel.compute_capability.major >= 9 && shared >= kLinkedReserve) shared -= kLinkedReserve;
@@ -180,10 +180,10 @@ bool may_use_local(const DeviceKernel& kernel) {
 }
 
 /// The symbols of the kernels that may use local memory, with commas between, and how many they are.
-std::pair<std::string, std::size_t> local_users(std::span<const Placed> kernels) {
+std::pair<std::string, std::size_t> local_users(std::span<const KernelOfCubin> kernels) {
   std::string symbols;
   std::size_t count = 0;
-  for (const Placed& placed : kernels) {
+  for (const KernelOfCubin& placed : kernels) {
     if (!may_use_local(placed.kernel)) continue;
     symbols += (count > 0 ? "," : "") + placed.kernel.symbol;
     ++count;
@@ -192,7 +192,7 @@ std::pair<std::string, std::size_t> local_users(std::span<const Placed> kernels)
 }
 
 /// What was seen of a kernel that may use local memory: of one with a stack that nothing uses, generic instructions do.
-void set_local(Placed& placed, const LocalAccesses& seen) {
+void set_local(KernelOfCubin& placed, const LocalAccesses& seen) {
   DeviceKernel& kernel = placed.kernel;
   kernel.local = seen;
   if (seen.loads + seen.stores > 0) return;
@@ -205,7 +205,7 @@ void set_local(Placed& placed, const LocalAccesses& seen) {
 
 /// Counts the local accesses of those of a cubin's kernels that may have local memory. @returns why it cannot, or an empty text
 std::string add_local_accesses(const Cuobjdump& cuobjdump, const fs::path& file, std::size_t functions,
-                               std::span<Placed> kernels) {
+                               std::span<KernelOfCubin> kernels) {
   const auto [symbols, count] = local_users(kernels);
   std::vector<std::string> options = {"-sass"};
   if (kFunctionsInTheTimeOfOne * count < functions) options.insert(options.end(), {"-fun", symbols});
@@ -213,7 +213,7 @@ std::string add_local_accesses(const Cuobjdump& cuobjdump, const fs::path& file,
   const std::string complaint =
       cuobjdump.complaint_of(options, file, [&](std::string_view line) { listing.read(line); });
   if (!complaint.empty()) return complaint;
-  for (Placed& placed : kernels) {
+  for (KernelOfCubin& placed : kernels) {
     if (!may_use_local(placed.kernel)) continue;
     const auto found = listing.functions().find(placed.kernel.symbol);
     if (found == listing.functions().end()) {
@@ -233,8 +233,8 @@ class CubinReading {
                std::ostream& remarks)
       : cuobjdump_(cuobjdump), file_(file), names_(names), remarks_(remarks) {}
 
-  void read(std::span<Placed> kernels, std::size_t most_disassembled) {
-    std::vector<std::span<Placed>> cubins;
+  void read(std::span<KernelOfCubin> kernels, std::size_t most_disassembled) {
+    std::vector<std::span<KernelOfCubin>> cubins;
     for (std::size_t begin = 0; begin < kernels.size();) {
       std::size_t end = begin;
       while (end < kernels.size() && kernels[end].cubin == kernels[begin].cubin) ++end;
@@ -259,16 +259,17 @@ class CubinReading {
   struct Disassembled {
     fs::path path;
     std::size_t functions;
-    std::span<Placed> kernels;
+    std::span<KernelOfCubin> kernels;
   };
 
-  void read_some(std::span<const std::span<Placed>> cubins, std::size_t most_disassembled, Waiting& waiting) {
+  void read_some(std::span<const std::span<KernelOfCubin>> cubins, std::size_t most_disassembled,
+                 Waiting& waiting) {
     std::string wanted;
-    for (const std::span<Placed> kernels : cubins)
+    for (const std::span<KernelOfCubin> kernels : cubins)
       wanted += (wanted.empty() ? "" : ",") + names_[kernels.front().cubin];
     cuobjdump_.run(
         {"-xelf", wanted}, file_, [](std::string_view) {}, folder_.path());
-    for (const std::span<Placed> kernels : cubins) {
+    for (const std::span<KernelOfCubin> kernels : cubins) {
       const fs::path path = folder_.path() / names_[kernels.front().cubin];
       const Cubin cubin = whole_cubin(path);
       if (!cubin.linked)
@@ -277,7 +278,7 @@ class CubinReading {
             "calls and shared "
             "memory elsewhere need: ask the linked program, or what nvcc -dlink makes of this file",
             file_.string(), source_name(kernels.front().kernel.symbol));
-      for (Placed& placed : kernels) add_cubin(cubin, placed);
+      for (KernelOfCubin& placed : kernels) add_cubin(cubin, placed);
       const bool uses_local = local_users(kernels).second > 0;
       if (uses_local) disassembled_.push_back({path, cubin.kernels.size(), kernels});
       if (!uses_local || disassembled_.size() > most_disassembled) fs::remove(path);
@@ -309,7 +310,7 @@ class CubinReading {
       waiting.step();
       if (why.empty()) continue;
       uncounted[why] += local_users(kernels).second;
-      for (Placed& placed : kernels) {
+      for (KernelOfCubin& placed : kernels) {
         if (may_use_local(placed.kernel)) placed.kernel.local.reset();
       }
     }
@@ -365,7 +366,7 @@ std::vector<DeviceKernel> read_device_code(const fs::path& named, const CodeSele
   ResourceListing listing;
   cuobjdump.run({"-res-usage"}, file, [&](std::string_view line) { listing.read(line); });
   const std::vector<std::string> names = names_to_come.get();
-  std::vector<Placed> kernels = all_kernels(listing, names, named);
+  std::vector<KernelOfCubin> kernels = all_kernels(listing, names, named);
   if (kernels.empty())
     throw InputError("{} has no kernels in {}", named.string(),
                      !names.empty() ? "its machine code, only functions: ask the linked program"
@@ -377,7 +378,7 @@ std::vector<DeviceKernel> read_device_code(const fs::path& named, const CodeSele
   kernels = selected(std::move(kernels), selection, named);
   CubinReading(cuobjdump, file, names, remarks).read(kernels, selection.most_disassembled);
   std::vector<DeviceKernel> found;
-  for (Placed& placed : kernels) found.push_back(std::move(placed.kernel));
+  for (KernelOfCubin& placed : kernels) found.push_back(std::move(placed.kernel));
   return found;
 }
 

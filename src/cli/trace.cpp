@@ -8,7 +8,7 @@
 
 #include "cli/command.hpp"
 #include "cli/program_table.hpp"
-#include "entries/process_files.hpp"
+#include "entries/entry_paths.hpp"
 #include "files/lock.hpp"
 #include "files/output.hpp"
 #include "orchestrate/run.hpp"
@@ -126,7 +126,7 @@ std::vector<fs::path> merge_and_report(const std::vector<fs::path>& files, const
 
 /// What the processes of a trace that was cut off wrote, some of which may still write.
 void merge(const TraceOptions& options, const fs::path& out, Console& console) {
-  const std::vector<fs::path> files = process_files(out);
+  const std::vector<fs::path> files = entry_files(out);
   if (files.empty()) {
     const fs::path of_any = fs::path(out).replace_extension(".PID.entries");
     throw InputError("there is nothing to merge: no {} of a trace --out {}", of_any.string(), out.string());
@@ -136,11 +136,11 @@ void merge(const TraceOptions& options, const fs::path& out, Console& console) {
 
 /// Rows of an earlier trace that was cut off before they were merged are kept.
 void merge_earlier(const TraceOptions& options, const fs::path& out, Console& console) {
-  const std::vector<fs::path> files = process_files(out);
+  const std::vector<fs::path> files = entry_files(out);
   if (files.empty()) return;
   fmt::print(console.err,
              "occbench trace: an earlier trace was cut off; its processes' files are merged first\n");
-  remove_process_files(merge_and_report(files, options, out, Older::kept, console));
+  remove_entry_files(merge_and_report(files, options, out, Older::kept, console));
 }
 
 ExitStatus trace(TraceOptions options, Console& console) {
@@ -174,7 +174,7 @@ ExitStatus trace(TraceOptions options, Console& console) {
   const ExitStatus status =
       run_traced(options.command, program_metrics(), out, console, [&] { keep_older_rows(out, console); });
   try {
-    remove_process_files(merge_and_report(process_files(out), options, out, Older::replaced, console));
+    remove_entry_files(merge_and_report(entry_files(out), options, out, Older::replaced, console));
   } catch (const std::exception& error) {
     fmt::print(console.err,
                "occbench trace: {}; the processes' files stay: occbench trace --merge --out {}\n",

@@ -248,7 +248,7 @@ std::optional<Claim> spills(const Situation& situation) {
   const double kilobytes = 32 * sectors / 1000;
   if (!spills_show(situation))
     return Claim{
-        .part = Part::beside,
+        .part = Part::remark,
         .confidence = Confidence::inferred,
         .evidence = evidence_of({{"local_sectors", counters.local_sectors}}),
         .because = fmt::format(
@@ -362,7 +362,7 @@ std::optional<Claim> issue_contention(const Situation& situation) {
 std::optional<Claim> barriers(const Situation& situation) {
   const double share = share_of_warps(situation, situation.counters().barrier_stall_warps.value_or(0));
   if (share < kManyWaitAtBarriers) return std::nullopt;
-  return Claim{.part = Part::beside,
+  return Claim{.part = Part::remark,
                .confidence = Confidence::measured,
                .evidence = evidence_of({{"barrier_stall_warps", situation.counters().barrier_stall_warps},
                                         {"issue_active_pct", situation.counters().issue_active_pct}}),

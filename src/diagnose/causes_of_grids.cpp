@@ -226,7 +226,7 @@ std::optional<EqualTail> tail_of_equal_blocks(const Situation& situation) {
   const double most = std::clamp(simulated->most, possible.least, possible.most);
   return EqualTail{.points = std::clamp(simulated->points, std::min(possible.least, most), most),
                    .least = std::clamp(simulated->least, possible.least, most),
-                   .most = most,
+                   .most_points = most,
                    .is_generic = simulated->is_generic};
 }
 
@@ -263,7 +263,7 @@ std::optional<Claim> tail(const Situation& situation) {
       .points = points,
       .part = Part::blocks,
       // What places without a block cost beyond it may be uneven blocks'.
-      .most = is_uncertain && situation.parts ? points : most,
+      .most_points = is_uncertain && situation.parts ? points : most,
       .confidence = is_uncertain ? Confidence::inferred
                     : of_equal   ? Confidence::simulated
                                  : confidence_of_losses(situation),
@@ -408,7 +408,7 @@ std::optional<Claim> overhead(const Situation& situation) {
   return Claim{
       .points = points,
       .part = Part::either,
-      .most = std::max(points, most_empty),
+      .most_points = std::max(points, most_empty),
       // Without resident blocks nothing says that places wait for one.
       .takes_rest = dispatcher_is_busy && (parts ? waits != false : waits == true),
       .confidence = confidence_of_losses(situation),

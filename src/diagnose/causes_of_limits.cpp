@@ -334,7 +334,7 @@ std::optional<Claim> barrier_limit(const Situation& situation) {
 std::optional<Claim> another_launch(const Situation& situation) {
   std::string because = contradiction(situation);
   if (because.empty()) return std::nullopt;
-  return Claim{.part = Part::beside,
+  return Claim{.part = Part::remark,
                .evidence = evidence_of({{"achieved_pct", situation.achieved_pct},
                                         {"theoretical_pct", situation.theoretical_pct},
                                         {"grid_blocks", static_cast<double>(situation.launch.grid_blocks)},
@@ -384,7 +384,7 @@ std::optional<Claim> idle_sms(const Situation& situation) {
   }
   if (elapsed) because += fmt::format(": over elapsed cycles occupancy is {:.3g} %", *elapsed);
   return Claim{
-      .part = Part::beside,
+      .part = Part::remark,
       .confidence = is_predicted          ? Confidence::simulated
                     : elapsed && !by_time ? Confidence::measured
                                           : Confidence::inferred,
@@ -415,7 +415,7 @@ std::optional<Claim> low_occupancy_suffices(const Situation& situation) {
   // As the bounds of findings are, over the time until the last SM ends.
   const Evidence over_time = most_used(situation, situation.share_of_active_time());
   return Claim{
-      .part = Part::beside,
+      .part = Part::remark,
       .confidence = Confidence::measured,
       .evidence = {*saturated, {"achieved_pct", *situation.achieved_pct}},
       .because = saturated->value >= 100 * (1 - kLeastShare) ||
@@ -445,7 +445,7 @@ std::optional<Claim> idle_lanes(const Situation& situation) {
   if (saved >= kLeastShare)
     time = {saved, most_text(saved, situation) + ", for the same threads are fewer warps."};
   return Claim{
-      .part = Part::beside,
+      .part = Part::remark,
       .evidence = evidence_of({{"block_threads", threads}, {"achieved_pct", situation.achieved_pct}}),
       .because = because,
       .remedy = fmt::format("Use a multiple of {} threads a block.", kThreadsPerWarp),
@@ -464,7 +464,7 @@ std::optional<Claim> unused_shared_memory(const Situation& situation) {
     if (enough.shared_bytes_per_sm == kept) return std::nullopt;
     const std::optional<OtherBuild>& other = situation.facts.others.carveout;
     return Claim{
-        .part = Part::beside,
+        .part = Part::remark,
         .evidence = evidence_of({{"carveout_pct", *situation.launch.carveout_pct},
                                  {"blocks_per_sm", situation.occupancy.blocks_per_sm}}),
         .because = fmt::format(
@@ -481,7 +481,7 @@ std::optional<Claim> unused_shared_memory(const Situation& situation) {
 std::optional<Claim> faster_build(const Situation& situation) {
   const std::optional<OtherBuild>& faster = situation.facts.others.faster;
   if (!faster) return std::nullopt;
-  return Claim{.part = Part::beside,
+  return Claim{.part = Part::remark,
                .confidence = Confidence::measured,
                .evidence = evidence_of({{"time_us", situation.facts.times.time_us},
                                         {"registers_per_thread", situation.usage.registers_per_thread}}),
@@ -498,7 +498,7 @@ std::optional<Claim> prediction_differs(const Situation& situation) {
   const double above = *situation.achieved_pct - prediction.interval.high;
   const double below = prediction.interval.low - *situation.achieved_pct;
   if (std::max(above, below) < kOutsideRange) return std::nullopt;
-  return Claim{.part = Part::beside,
+  return Claim{.part = Part::remark,
                .confidence = Confidence::measured,
                .evidence = evidence_of({{"predicted_pct", prediction.predicted_pct},
                                         {"predicted_low_pct", prediction.interval.low},

@@ -34,7 +34,7 @@ constexpr CauseRule kRules[] = {
 };
 
 bool explains_loss(const Claim& each) {
-  return each.part != Part::theory && each.part != Part::beside;
+  return each.part != Part::theory && each.part != Part::remark;
 }
 
 /// Points of a part; of all parts where none is given.
@@ -89,7 +89,7 @@ bool within_interval_of_prediction(const Situation& situation) {
 }
 
 void give(Claim& to, double points, Confidence confidence, double& rest) {
-  points = std::min(points, to.most - to.points);
+  points = std::min(points, to.most_points - to.points);
   if (points <= 0) return;
   if (points > to.points) to.confidence = confidence;
   to.points += points;
@@ -263,7 +263,7 @@ std::string capitalized(std::string text) {
 
 FindingList list_of(Part part) {
   if (part == Part::theory) return FindingList::limits;
-  return part == Part::beside ? FindingList::remarks : FindingList::losses;
+  return part == Part::remark ? FindingList::remarks : FindingList::losses;
 }
 
 /// Warps that load for tensor cores are a group of four, of which only one is needed: nvjet kernels of an H200 have 9 of 12 warps, however
@@ -346,7 +346,7 @@ void leave_out_small(std::vector<Claim>& claims) {
       claims, {}, [](const Claim& each) { return std::pair(each.cause != Cause::unexplained, each.points); });
   double left_out = 0;
   std::erase_if(claims, [&](const Claim& each) {
-    if (each.part == Part::beside || left_out + each.points >= kLeastPoints) return false;
+    if (each.part == Part::remark || left_out + each.points >= kLeastPoints) return false;
     left_out += each.points;
     return true;
   });

@@ -193,7 +193,7 @@ enum class Part : unsigned char {
   warps,   ///< warps of resident blocks that have exited or not begun
   either,
   theory,  ///< neither: points between 100 % and theory
-  beside,  ///< none: what is worth saying beside the points
+  remark,  ///< none: what is worth saying beside the points
 };
 
 /// What a cause says of a launch before all causes are fitted to what was measured.
@@ -201,8 +201,8 @@ struct Claim {
   Cause cause = Cause::unexplained;  ///< set by diagnose()
   double points = 0;  ///< by simulation or arithmetic; 0 where only the counters that remain can tell
   Part part = Part::either;
-  double most = 100;        ///< points that it can cost at most
-  bool takes_rest = false;  ///< counters show it at work, so it may have cost what no other cause explains
+  double most_points = 100;  ///< points that it can cost at most
+  bool takes_rest = false;   ///< counters show it at work, so it may have cost what no other cause explains
   Confidence confidence = Confidence::inferred;
   std::vector<Evidence> evidence{};
   std::string because{};                 ///< the reason, a clause without a full stop

@@ -14,7 +14,7 @@
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
 
-#include "entries/process_files.hpp"
+#include "entries/entry_paths.hpp"
 #include "files/input.hpp"
 #include "files/output.hpp"
 #include "occupancy/input_error.hpp"
@@ -200,7 +200,7 @@ ExitStatus run_traced(const TraceCommand& command, const std::vector<std::string
   on_start();
   const Ending ending = process->wait();
   running = 0;
-  if (reason.empty() && process_files(out).empty()) say_why_no_file(ending, console);
+  if (reason.empty() && entry_files(out).empty()) say_why_no_file(ending, console);
   if (ending.signal != 0) {
     fmt::print(console.err, "occbench trace: signal {} ({}) ended the command\n", ending.signal,
                strsignal(ending.signal));

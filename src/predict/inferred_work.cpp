@@ -21,14 +21,14 @@ constexpr int kMostSteps = 6;
 
 /// A launch with as many blocks as are worth simulating, and what these take of the whole grid's cycles: on the
 /// SM with most, and on average.
-struct Cut {
+struct ShortenedLaunch {
   Launch launch;
   double longest = 1;
   double mean = 1;
 };
 
 /// Takes whole waves out of a large grid; its last wave stays.
-Cut cut(const Launch& launch, std::int64_t wave) {
+ShortenedLaunch shortened(const Launch& launch, std::int64_t wave) {
   if (wave == 0 || launch.grid_blocks <= std::max(kMostInferredBlocks, wave)) return {launch};
   const std::int64_t waves = launch.grid_blocks / wave;
   const std::int64_t rest = launch.grid_blocks % wave;
@@ -36,8 +36,8 @@ Cut cut(const Launch& launch, std::int64_t wave) {
   const auto part = [](std::int64_t of, std::int64_t whole) {
     return static_cast<double>(of) / static_cast<double>(whole);
   };
-  Cut result{launch, part(kept + (rest > 0), waves + (rest > 0)),
-             part(kept * wave + rest, launch.grid_blocks)};
+  ShortenedLaunch result{launch, part(kept + (rest > 0), waves + (rest > 0)),
+                         part(kept * wave + rest, launch.grid_blocks)};
   result.launch.grid_blocks = kept * wave + rest;
   return result;
 }
@@ -53,9 +53,9 @@ std::optional<InferredWork> infer_work(const Asked& asked, const ObservedLaunch&
   const bool from_time = observed.elapsed_cycles.has_value();
   const DeviceProfile& profile = asked.chosen.profile;
   const Occupancy occupancy = theoretical_occupancy(asked.limits, asked.launch, asked.usage);
-  const Cut part =
-      cut(asked.launch, full_wave_of_clusters(occupancy, asked.launch.cluster_blocks, profile.sm_count(),
-                                              profile.model.topology.sms_per_gpc()));
+  const ShortenedLaunch part = shortened(
+      asked.launch, full_wave_of_clusters(occupancy, asked.launch.cluster_blocks, profile.sm_count(),
+                                          profile.model.topology.sms_per_gpc()));
   const double goal =
       from_time ? *observed.elapsed_cycles * part.longest : *observed.cycles_active_mean * part.mean;
   const std::uint64_t seed = Seeds(asked.chance, profile).of_run(0);

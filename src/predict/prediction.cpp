@@ -35,9 +35,9 @@ bool has_clocks(const DeviceModel& model) {
 }
 
 /// The same launch under changed circumstances.
-class Runs {
+class RepeatedSimulation {
  public:
-  explicit Runs(const Asked& asked)
+  explicit RepeatedSimulation(const Asked& asked)
       : asked_(asked), model_(asked.chosen.profile.model), seeds_(asked.chance, asked.chosen.profile) {}
 
   std::vector<Simulation> operator()(const Tasks& tasks) const {
@@ -70,9 +70,9 @@ class Runs {
 };
 
 /// No more of them than chance_of().
-Runs runs_in_time(Asked asked, const Tasks& tasks) {
+RepeatedSimulation runs_in_time(Asked asked, const Tasks& tasks) {
   asked.chance = chance_of(asked.chosen, asked.limits, tasks, asked.chance);
-  return Runs(asked);
+  return RepeatedSimulation(asked);
 }
 
 Simulations summary(std::vector<Simulation> simulations) {
@@ -96,7 +96,7 @@ Simulations summary(std::vector<Simulation> simulations) {
 
 /// `predicted` = with everything; `places` = blocks that all SMs have room for; `wave` = those that the device holds at
 /// once, fewer where GPCs have no room for a whole cluster.
-Losses find_losses(const Runs& runs, const Tasks& tasks, double theoretical, double predicted,
+Losses find_losses(const RepeatedSimulation& runs, const Tasks& tasks, double theoretical, double predicted,
                    std::int64_t places, std::int64_t wave) {
   const Tasks alone = tasks.alone();
   const Tasks even = alone.even_everywhere();
@@ -147,7 +147,7 @@ Chance chance_of(const ChosenProfile& chosen, const Limits& limits, const Tasks&
 Simulations simulate_often(const Launch& launch, const Usage& usage, const Limits& limits,
                            const DeviceProfile& profile, const Tasks& tasks, const Chance& chance) {
   const ChosenProfile chosen{.profile = profile};
-  return summary(Runs({launch, usage, limits, chosen, chance})(tasks));
+  return summary(RepeatedSimulation({launch, usage, limits, chosen, chance})(tasks));
 }
 
 Simulations simulate_often(const Asked& asked, const Tasks& tasks) {

@@ -325,7 +325,7 @@ TracedProcess parse_process_entries(std::string_view bytes, std::string_view sou
   return entries.result();
 }
 
-TracedProcess read_process_file(const std::filesystem::path& file) {
+TracedProcess read_entry_file(const std::filesystem::path& file) {
   return parse_process_entries(read_text(file), file.string());
 }
 
@@ -333,7 +333,7 @@ MergedProcesses merged_processes(const std::vector<std::filesystem::path>& files
   MergedProcesses merged;
   for (const std::filesystem::path& file : files) {
     try {
-      TracedProcess process = read_process_file(file);
+      TracedProcess process = read_entry_file(file);
       std::ranges::move(process.entries, std::back_inserter(merged.entries));
       merged.windows += process.windows;
       if (process.impossible > 0)

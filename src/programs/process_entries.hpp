@@ -21,7 +21,7 @@ struct TracedProcess {
 };
 
 /// @throws InputError if it cannot be read, or is no such file of this version
-TracedProcess read_process_file(const std::filesystem::path& file);
+TracedProcess read_entry_file(const std::filesystem::path& file);
 
 /// What the processes of a traced command wrote.
 struct MergedProcesses {

@@ -220,7 +220,7 @@ std::size_t write_timeline(const fs::path& timeline, std::span<const fs::path> p
   std::vector<std::pair<TracedProcess, fs::path>> all;
   std::optional<std::uint64_t> from_ns;
   for (const fs::path& file : processes) {
-    TracedProcess process = read_process_file(file);
+    TracedProcess process = read_entry_file(file);
     const fs::path windows = windows_of(timeline, process.process);
     if (!is_file_beside(windows, "sampling windows")) continue;
     std::ifstream in(windows);

@@ -32,7 +32,7 @@ constexpr auto kFromRow = []<typename Value>(const auto& cell, Value& value) {
   }
 };
 
-void pass_provenance(auto& row, auto& provenance, const auto& way) {
+void copy_provenance(auto& row, auto& provenance, const auto& way) {
   way(row.schema, provenance.schema);
   way(row.recorded_at, provenance.recorded_at);
   way(row.commit, provenance.commit);
@@ -44,7 +44,7 @@ void pass_provenance(auto& row, auto& provenance, const auto& way) {
   way(row.cuda_toolkit, provenance.cuda_toolkit);
 }
 
-void pass_identity(auto& row, auto& identity, const auto& way) {
+void copy_identity(auto& row, auto& identity, const auto& way) {
   way(row.experiment, identity.experiment);
   way(row.case_, identity.name);
   way(row.kernel, identity.kernel);
@@ -53,7 +53,7 @@ void pass_identity(auto& row, auto& identity, const auto& way) {
   way(row.expected_cause, identity.expected_cause);
 }
 
-void pass_launch(auto& row, auto& launch, const auto& way) {
+void copy_launch(auto& row, auto& launch, const auto& way) {
   way(row.block_threads, launch.block_threads);
   way(row.grid_blocks, launch.grid_blocks);
   way(row.cluster_blocks, launch.cluster_blocks);
@@ -61,7 +61,7 @@ void pass_launch(auto& row, auto& launch, const auto& way) {
   way(row.carveout_pct, launch.carveout_pct);
 }
 
-void pass_compiled(auto& row, auto& compiled, const auto& way) {
+void copy_compiled(auto& row, auto& compiled, const auto& way) {
   way(row.registers_per_thread, compiled.usage.registers_per_thread);
   way(row.static_shared_bytes, compiled.usage.static_shared_bytes);
   way(row.local_bytes_per_thread, compiled.usage.local_bytes_per_thread);
@@ -70,13 +70,13 @@ void pass_compiled(auto& row, auto& compiled, const auto& way) {
   way(row.spill_bytes, compiled.spill_bytes);
 }
 
-void pass_theory(auto& row, auto& theory, const auto& way) {
+void copy_theory(auto& row, auto& theory, const auto& way) {
   way(row.theoretical_pct, theory.theoretical_pct);
   way(row.blocks_per_sm, theory.blocks_per_sm);
   way(row.waves, theory.waves);
 }
 
-void pass_prediction(auto& row, auto& prediction, const auto& way) {
+void copy_prediction(auto& row, auto& prediction, const auto& way) {
   way(row.predicted_pct, prediction.predicted_pct);
   way(row.predicted_low_pct, prediction.interval.low);
   way(row.predicted_high_pct, prediction.interval.high);
@@ -90,7 +90,7 @@ void pass_prediction(auto& row, auto& prediction, const auto& way) {
   way(row.loss_contention_points, prediction.losses.contention);
 }
 
-void pass_readings(auto& row, auto& readings, const auto& way) {
+void copy_readings(auto& row, auto& readings, const auto& way) {
   for (const Column& column : columns()) {
     if (column.counter)
       way(row.*std::get<Real Row::*>(column.where), readings.counters.*column.counter->value);
@@ -99,7 +99,7 @@ void pass_readings(auto& row, auto& readings, const auto& way) {
   way(row.achieved_spread_points, readings.achieved_spread_points);
 }
 
-void pass_times(auto& row, auto& times, const auto& way) {
+void copy_times(auto& row, auto& times, const auto& way) {
   way(row.time_us, times.time_us);
   way(row.time_spread_pct, times.time_spread_pct);
   way(row.repetitions, times.repetitions);
@@ -107,7 +107,7 @@ void pass_times(auto& row, auto& times, const auto& way) {
   way(row.throughput_unit, times.throughput_unit);
 }
 
-void pass_program(auto& row, auto& program, const auto& way) {
+void copy_program(auto& row, auto& program, const auto& way) {
   way(row.launches, program.launches);
   way(row.total_time_us, program.total_time_us);
   way(row.region, program.regions);
@@ -219,7 +219,7 @@ auto parsed(const Text& cell, Parse parse) -> std::optional<decltype(parse(cell)
 std::optional<Prediction> prediction_of(const Row& row) {
   Prediction prediction;
   bool whole = true;
-  pass_prediction(row, prediction, [&](const Real& cell, double& value) {
+  copy_prediction(row, prediction, [&](const Real& cell, double& value) {
     whole = whole && cell;
     value = cell.value_or(0);
   });
@@ -232,33 +232,33 @@ std::optional<Prediction> prediction_of(const Row& row) {
 CaseRecord parse(const Row& row) {
   for (const Column& column : columns()) require_in_range(row, column);
   CaseRecord record;
-  pass_provenance(row, record.provenance, kFromRow);
+  copy_provenance(row, record.provenance, kFromRow);
   record.provenance.compute_capability = parsed(row.compute_capability, parse_compute_capability);
   GpuState state = parse_gpu_state(row.gpu_state);
   record.provenance.memory_bus_bits = state.memory_bus_bits;
   record.provenance.gpu_settings = std::move(state.settings);
   record.condition = std::move(state.condition);
-  pass_identity(row, record.identity, kFromRow);
+  copy_identity(row, record.identity, kFromRow);
   record.identity.parameters = parse_pairs(row.parameters, "parameters");
   record.identity.work = parsed(row.work, parse_work);
-  if (row.block_threads) pass_launch(row, record.launch.emplace(), kFromRow);
+  if (row.block_threads) copy_launch(row, record.launch.emplace(), kFromRow);
   kFromRow(row.first_gpc, record.first_gpc);
-  if (row.registers_per_thread) pass_compiled(row, record.compiled.emplace(), kFromRow);
+  if (row.registers_per_thread) copy_compiled(row, record.compiled.emplace(), kFromRow);
   if (row.theoretical_pct) {
-    pass_theory(row, record.theory.emplace(), kFromRow);
+    copy_theory(row, record.theory.emplace(), kFromRow);
     record.theory->limiters = parse_limiters(row.limiter);
   }
   std::tie(record.device_profile, record.profile_quality) = parse_profile(row.device_profile);
   record.prediction = prediction_of(row);
   record.explanation = row.explanation;
-  pass_readings(row, record.readings, kFromRow);
+  copy_readings(row, record.readings, kFromRow);
   read_status(row.counters_status, record.readings);
   read_unit_use(row.unit_use, record.readings.counters);
   record.readings.hardware_limiters = parsed(row.hardware_limiter, parse_hardware_limiter);
-  pass_times(row, record.times, kFromRow);
+  copy_times(row, record.times, kFromRow);
   record.times.status = parsed(row.time_status, parse_time_status);
   record.check = parsed(row.check, parse_check);
-  pass_program(row, record.program, kFromRow);
+  copy_program(row, record.program, kFromRow);
   read_origin(row.origin, record.program);
   record.note = row.note;
   record.extra = row.extra;
@@ -389,40 +389,40 @@ void add_note(std::string& note, std::string_view more) {
 
 Row row_of(const CaseRecord& record) {
   Row row;
-  pass_provenance(row, record.provenance, kToRow);
+  copy_provenance(row, record.provenance, kToRow);
   if (record.provenance.compute_capability)
     row.compute_capability = to_string(*record.provenance.compute_capability);
   row.gpu_state = to_string(GpuState{.memory_bus_bits = record.provenance.memory_bus_bits,
                                      .settings = record.provenance.gpu_settings,
                                      .condition = record.condition});
-  pass_identity(row, record.identity, kToRow);
+  copy_identity(row, record.identity, kToRow);
   row.parameters = pairs_text(record.identity.parameters);
   if (record.identity.work) row.work = to_string(*record.identity.work);
-  if (record.launch) pass_launch(row, *record.launch, kToRow);
+  if (record.launch) copy_launch(row, *record.launch, kToRow);
   row.first_gpc = record.first_gpc;
   if (record.compiled) {
-    pass_compiled(row, *record.compiled, kToRow);
+    copy_compiled(row, *record.compiled, kToRow);
     // The runtime does not say how many there are.
     if (record.compiled->usage.barriers == 0) row.barriers.reset();
   }
   if (record.theory) {
-    pass_theory(row, *record.theory, kToRow);
+    copy_theory(row, *record.theory, kToRow);
     row.limiter = to_string(record.theory->limiters);
   }
   row.device_profile = profile_text(record.device_profile, record.profile_quality);
   if (const auto& prediction = record.prediction) {
-    pass_prediction(row, *prediction, kToRow);
+    copy_prediction(row, *prediction, kToRow);
     row.device_profile = profile_text(prediction->device_profile, prediction->profile_quality);
   }
   row.explanation = record.explanation;
-  pass_readings(row, record.readings, kToRow);
+  copy_readings(row, record.readings, kToRow);
   row.counters_status = status_text(record.readings);
-  pass_times(row, record.times, kToRow);
+  copy_times(row, record.times, kToRow);
   if (record.readings.hardware_limiters)
     row.hardware_limiter = hardware_limiter_text(*record.readings.hardware_limiters);
   if (record.times.status) row.time_status = to_string(*record.times.status);
   if (record.check) row.check = to_string(*record.check);
-  pass_program(row, record.program, kToRow);
+  copy_program(row, record.program, kToRow);
   row.origin = origin_text(record.program);
   row.note = record.note;
   row.unit_use = unit_use_text(record.readings.counters, row.note);

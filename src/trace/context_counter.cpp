@@ -81,9 +81,9 @@ void ContextCounter::set_up() {
 
 void ContextCounter::prepare() {
   if (prepared_.exchange(true) || !usable()) return;
-  const LaunchGate::Closed closed = take_over(times_.tending);
+  const LaunchGate::Closed closed = take_over(times_.polling);
   // Its counters may have been handed over meanwhile.
-  if (closed && usable() && idle(times_.tending)) attempt([&] { set_up(); });
+  if (closed && usable() && idle(times_.polling)) attempt([&] { set_up(); });
 }
 
 bool ContextCounter::begin(std::uint32_t kernel, const std::function<std::uint64_t()>& when_idle) {
@@ -145,7 +145,7 @@ bool ContextCounter::end(bool launched) {
 /// While the gate is closed and nothing runs.
 void ContextCounter::end_session() {
   if (broken_ || !in_session_.exchange(false)) return;
-  tended_in_vain_ = 0;
+  polled_in_vain_ = 0;
   const std::vector<std::optional<std::uint32_t>> kernels = std::exchange(kernels_, {});
   charge([&] {
     if (std::exchange(range_left_open_, false)) context_->abandon();
@@ -154,21 +154,21 @@ void ContextCounter::end_session() {
   countable_ = std::min(budget_.allows(CountingBudget::Clock::now()), Countable::first);
 }
 
-void ContextCounter::tend() {
+void ContextCounter::poll() {
   constexpr int kMostTries = 6;
-  const bool given_up = tended_in_vain_ >= kMostTries;
+  const bool given_up = polled_in_vain_ >= kMostTries;
   if (!in_session_ || given_up) countable_ = budget_.allows(CountingBudget::Clock::now());
   if (!in_session_ || given_up || broken_ || now_ms() - last_counted_ms_ < times_.session.count()) return;
-  const Patience patience = times_.tending * (1 << tended_in_vain_);
+  const Patience patience = times_.polling * (1 << polled_in_vain_);
   const LaunchGate::Closed closed = take_over(patience);
   if (!closed) {
-    if (!captures_.any()) ++tended_in_vain_;
+    if (!captures_.any()) ++polled_in_vain_;
     return;
   }
   if (idle(patience)) {
     end_session();
   } else {
-    ++tended_in_vain_;
+    ++polled_in_vain_;
   }
 }
 
@@ -186,7 +186,7 @@ void ContextCounter::finish(bool gone) {
 
 bool ContextCounter::release(const std::function<void()>& when_idle, const std::function<void()>& when_free) {
   usable_ = false;
-  const Patience patience = 4 * times_.tending;
+  const Patience patience = 4 * times_.polling;
   const LaunchGate::Closed closed = take_over(patience);
   if (!closed) return false;
   if (gone_) return true;

@@ -140,7 +140,7 @@ struct CountingTimes {
   Patience after{2000};         ///< for that launch itself
   Patience longest_hold{9000};  ///< of another thread's launch: more than both
   Patience session{500};        ///< a session with nothing counted for so long is ended and read
-  Patience tending{50};         ///< for the GPU to be idle then; twice as long with each try
+  Patience polling{50};         ///< for the GPU to be idle then; twice as long with each try
   Patience end{1000};           ///< at the end of a context or the process
 };
 
@@ -191,7 +191,7 @@ class ContextCounter {
 
   /// To be called now and then: ends a session in which nothing has been counted for a while, and says whether
   /// the next one may repeat.
-  void tend();
+  void poll();
 
   /// Reads what was counted and counts nothing more. @param gone the context is about to be destroyed
   void finish(bool gone);
@@ -233,7 +233,7 @@ class ContextCounter {
   std::atomic<bool> gone_{false};    ///< the context is, or about to be
   std::atomic<bool> prepared_{false};
   std::atomic<Countable> countable_{Countable::first};
-  std::atomic<int> tended_in_vain_{0};  ///< since a session ended
+  std::atomic<int> polled_in_vain_{0};  ///< since a session ended
   CountingBudget budget_;
   // All below only while the gate is closed.
   bool is_set_up_ = false;

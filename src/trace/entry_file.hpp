@@ -10,7 +10,7 @@ namespace occbench {
 /// The entries of this process on disk. What is written survives the process, not the machine: nothing waits for the disk.
 class EntryFile {
  public:
-  /// @param file that make_process_file() made
+  /// @param file that make_entry_file() made
   explicit EntryFile(std::filesystem::path file) : file_(std::move(file)) {}
 
   /// Appends what has changed. Where that failed before, or the file has become much longer than its content, all is written

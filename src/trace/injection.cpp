@@ -17,7 +17,7 @@
 
 #include <fmt/core.h>
 
-#include "entries/process_files.hpp"
+#include "entries/entry_paths.hpp"
 #include "files/input.hpp"
 #include "measure/cupti.hpp"
 #include "occupancy/input_error.hpp"
@@ -118,12 +118,12 @@ struct Library {
                 [] { std::atexit(stop_sampling); }},
                *driver, say) {}
 
-  void tend() {
+  void poll() {
     std::unique_lock lock(mutex);
     while (!changed.wait_for(lock, kTick, [&] { return ends; })) {
       lock.unlock();
       events->flush(false);
-      tracer.tend();
+      tracer.poll();
       lock.lock();
     }
     has_ended = true;
@@ -171,14 +171,14 @@ void in_forked_child() {
 void start_thread() {
   thread_without_signals([] {
     run_where_any_thread_may();
-    library->tend();
+    library->poll();
   }).detach();
 }
 
 void start() {
   const std::string out = environment_variable(kTraceOutVariable);
   if (out.empty() || library != nullptr) return;
-  library = new Library(make_process_file(out, ::getpid()));
+  library = new Library(make_entry_file(out, ::getpid()));
   Tracer& tracer = library->tracer;
   try {
     library->events = std::make_unique<ProgramEvents>(tracer, tracer.counts());

@@ -668,10 +668,10 @@ void Tracer::counting_ended(int device, CountersStatus status, const std::string
   say_once(fmt::format("no launch is counted any more (GPU {}): {}", device, why));
 }
 
-void Tracer::tend() {
+void Tracer::poll() {
   if (is_over()) return;
   attempt([&] {
-    for (const auto& context : counted_contexts()) context->counter->tend();
+    for (const auto& context : counted_contexts()) context->counter->poll();
   });
   write();
 }

@@ -107,7 +107,7 @@ class Tracer : public ProgramListener {
   }
 
   /// To be called every fraction of a second: reads what was counted and writes what has changed.
-  void tend();
+  void poll();
   /// No window is open after this, nor a launch counted, nor a call of CUPTI under way that prepares either, or at most two seconds later.
   /// Launches are still heard of.
   void stop_sampling();

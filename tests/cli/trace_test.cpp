@@ -14,7 +14,7 @@
 
 #include "cli/program_table.hpp"
 #include "entries/entries.hpp"
-#include "entries/process_files.hpp"
+#include "entries/entry_paths.hpp"
 #include "files/input.hpp"
 #include "files/output.hpp"
 #include "in_a_child.hpp"
@@ -292,7 +292,7 @@ fs::path launched(const fs::path& out, int process, std::string_view uuid = "GPU
   append_facts(entries, EntryKind::kernel, 0, kernel);
   append_facts(entries, EntryKind::totals, 0, totals);
   append_entry(entries, EntryKind::times, 0, 0, std::as_bytes(std::span(ns)));
-  const fs::path file = make_process_file(out, process);
+  const fs::path file = make_entry_file(out, process);
   std::ofstream(file, std::ios::app | std::ios::binary) << entries;
   return file;
 }
@@ -310,7 +310,7 @@ TEST_F(TraceCommandTest, MergesWhatTheProcessesWrote) {
   EXPECT_EQ(both.counters_status, "denied");
   EXPECT_EQ(both.work_source, "inferred from time");
   // They may still be written to.
-  EXPECT_EQ(process_files(out_).size(), 3);
+  EXPECT_EQ(entry_files(out_).size(), 3);
 }
 
 TEST_F(TraceCommandTest, HasARowForEachRegionAndKernelAndALineForEachRegion) {
@@ -368,7 +368,7 @@ TEST_F(TraceCommandTest, KeepsTheRowsOfAnEarlierTraceThatWasCutOff) {
   launched(out_, 41);
   const Outcome outcome = run_command({"trace", "--out", out_.c_str(), "--", "true"});
   EXPECT_EQ(outcome.status, ExitStatus::done) << outcome.err;
-  EXPECT_TRUE(process_files(out_).empty());
+  EXPECT_TRUE(entry_files(out_).empty());
   EXPECT_FALSE(fs::exists(out_)) << "this command has no rows";
   std::vector<std::size_t> kept;
   for (std::size_t at = 0; (at = outcome.err.find("is kept as ", at)) != std::string::npos;) {

@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "entries/process_files.hpp"
+#include "entries/entry_paths.hpp"
 #include "files/output.hpp"
 #include "occupancy/input_error.hpp"
 
@@ -114,12 +114,12 @@ struct ProcessFilesTest : testing::Test {
 };
 
 TEST_F(ProcessFilesTest, AreNamedByProcessAndProgram) {
-  const fs::path first = make_process_file(out, 41);
-  const fs::path after_exec = make_process_file(out, 41);
+  const fs::path first = make_entry_file(out, 41);
+  const fs::path after_exec = make_entry_file(out, 41);
   EXPECT_EQ(first, folder / "run.41.entries");
   EXPECT_EQ(after_exec, folder / "run.41-2.entries");
   EXPECT_EQ(fs::file_size(first), kEntriesMagic.size());
-  EXPECT_THAT(process_files(out), ElementsAre(after_exec, first));
+  EXPECT_THAT(entry_files(out), ElementsAre(after_exec, first));
 }
 
 TEST_F(ProcessFilesTest, AreNotWhatOthersNamedSo) {
@@ -127,22 +127,22 @@ TEST_F(ProcessFilesTest, AreNotWhatOthersNamedSo) {
                            "run.-2.entries", "runs.41.entries"}) {
     std::ofstream(folder / name) << (std::string_view(name) == "run.1.entries" ? "mine" : kEntriesMagic);
   }
-  EXPECT_TRUE(process_files(out).empty());
+  EXPECT_TRUE(entry_files(out).empty());
   // A file of that name stays as it is.
-  EXPECT_EQ(make_process_file(out, 1), folder / "run.1-2.entries");
+  EXPECT_EQ(make_entry_file(out, 1), folder / "run.1-2.entries");
 }
 
 TEST_F(ProcessFilesTest, AreNoFoldersNorPipesWhichNobodyMayWriteTo) {
   std::filesystem::create_directory(folder / "run.8.entries");
-  EXPECT_TRUE(process_files(out).empty());
+  EXPECT_TRUE(entry_files(out).empty());
   ASSERT_EQ(::mkfifo((folder / "run.7.entries").c_str(), 0600), 0);
-  EXPECT_THROW(process_files(out), InputError);
-  EXPECT_EQ(make_process_file(out, 7), folder / "run.7-2.entries");
+  EXPECT_THROW(entry_files(out), InputError);
+  EXPECT_EQ(make_entry_file(out, 7), folder / "run.7-2.entries");
 }
 
 TEST_F(ProcessFilesTest, InAFolderThatIsNotThereAreRefusedAndNone) {
-  EXPECT_THROW(make_process_file("/nonexistent/run.csv", 1), InputError);
-  EXPECT_TRUE(process_files("/nonexistent/run.csv").empty());
+  EXPECT_THROW(make_entry_file("/nonexistent/run.csv", 1), InputError);
+  EXPECT_TRUE(entry_files("/nonexistent/run.csv").empty());
 }
 
 }  // namespace

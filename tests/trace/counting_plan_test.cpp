@@ -422,22 +422,22 @@ TEST_F(ContextCounterTest, TakesThemLaterWhereSomethingRuns) {
 }
 
 TEST_F(ContextCounterTest, RepeatsInASessionOfItsOwnOnceThatCostsLittle) {
-  counter->tend();
+  counter->poll();
   EXPECT_EQ(counter->countable(), Countable::first) << "nothing was counted";
   gpu.stopping = 5ms;
   const auto first = Clock::now();
   EXPECT_TRUE(count(1));
   EXPECT_EQ(counter->countable(), Countable::first) << "the session is for first readings";
-  counter->tend();
+  counter->poll();
   EXPECT_EQ(counter->countable(), Countable::first) << "the session has just ended";
   EXPECT_TRUE(wait_for(Patience(5000), [&] {
-    counter->tend();
+    counter->poll();
     return counter->countable() == Countable::any;
   }));
   EXPECT_GE(Clock::now() - first, 250ms) << "fifty times what its end took";
   EXPECT_TRUE(count(2));
   EXPECT_EQ(counter->countable(), Countable::any) << "while the session lasts";
-  counter->tend();
+  counter->poll();
   EXPECT_EQ(counter->countable(), Countable::first);
 }
 
@@ -445,7 +445,7 @@ TEST_F(ContextCounterTest, RepeatsInASessionThatCannotBeEnded) {
   EXPECT_TRUE(count(1));
   gpu.idle = false;
   EXPECT_TRUE(wait_for(Patience(5000), [&] {
-    counter->tend();
+    counter->poll();
     return counter->countable() == Countable::any;
   }));
   EXPECT_EQ(gpu.count("stop"), 0);
@@ -453,16 +453,16 @@ TEST_F(ContextCounterTest, RepeatsInASessionThatCannotBeEnded) {
   for (std::uint32_t i = 2; i <= kRangesOfSession; ++i) EXPECT_TRUE(count(i));
   EXPECT_EQ(gpu.count("stop"), 1);
   EXPECT_TRUE(count(100));
-  counter->tend();
+  counter->poll();
   EXPECT_EQ(gpu.count("stop"), 2) << "the next session is tended again";
 }
 
 TEST_F(ContextCounterTest, ReadsASessionThatHasComeToRest) {
   count(1);
   EXPECT_THAT(read, SizeIs(0));
-  counter->tend();
+  counter->poll();
   EXPECT_THAT(read, SizeIs(1));
-  counter->tend();
+  counter->poll();
   EXPECT_EQ(gpu.count("stop"), 1);
 }
 
@@ -486,10 +486,10 @@ TEST_F(ContextCounterTest, LeavesAGpuAloneThatIsNotIdleInTime) {
   EXPECT_THAT(ended[0].second, HasSubstr("was not idle"));
   EXPECT_EQ(gpu.count("push"), 1);
   // What had been counted is read once the GPU is idle.
-  counter->tend();
+  counter->poll();
   EXPECT_THAT(read, SizeIs(0));
   gpu.idle = true;
-  counter->tend();
+  counter->poll();
   EXPECT_THAT(read, SizeIs(1));
 }
 
@@ -502,7 +502,7 @@ TEST_F(ContextCounterTest, LetsAProgramGoOnWhoseKernelWaitsForALaterLaunch) {
   EXPECT_FALSE(count(3)) << "nothing more is counted, and nothing waits";
   EXPECT_EQ(gpu.count("pop"), 1) << "a call of CUPTI would wait for the kernel";
   gpu.idle = true;  // the other one has been launched
-  counter->tend();
+  counter->poll();
   EXPECT_THAT(read, ElementsAre(std::pair<std::uint32_t, double>(1, 1)));
 }
 
@@ -513,7 +513,7 @@ TEST_F(ContextCounterTest, WaitsForNothingWhileAStreamCaptures) {
   EXPECT_FALSE(count(2));
   captures.has_begun(nullptr, true);
   EXPECT_FALSE(count(3));
-  counter->tend();
+  counter->poll();
   counter->finish(false);
   EXPECT_FALSE(gpu.capture_broken);
   EXPECT_TRUE(counter->usable() || ended.empty()) << "a capture is no reason to give up";
@@ -538,7 +538,7 @@ TEST_F(ContextCounterTest, DoesNotReadALaunchThatTheDriverRefused) {
   ASSERT_TRUE(counter->begin(1, [] { return std::uint64_t{0}; }));
   EXPECT_FALSE(counter->end(false));
   count(2);
-  counter->tend();
+  counter->poll();
   EXPECT_THAT(read, ElementsAre(std::pair<std::uint32_t, double>(2, 1)));
 }
 
@@ -550,7 +550,7 @@ TEST_F(ContextCounterTest, OutlivesTheFailureOfEachCall) {
       counter->gate().enter();
       counter->gate().leave();
     }
-    counter->tend();
+    counter->poll();
     counter->finish(true);
   };
   run();
@@ -576,7 +576,7 @@ TEST_F(ContextCounterTest, OutlivesTheFailureOfEachCall) {
 
 TEST_F(ContextCounterTest, CountsEachLaunchOfManyThreadsAlone) {
   counter =
-      make({.before = 5s, .after = 5s, .longest_hold = 10s, .session = 0ms, .tending = 10ms, .end = 1s});
+      make({.before = 5s, .after = 5s, .longest_hold = 10s, .session = 0ms, .polling = 10ms, .end = 1s});
   std::vector<std::jthread> threads;
   for (std::uint32_t thread = 0; thread < 16; ++thread) {
     threads.emplace_back([this, thread] {
@@ -594,7 +594,7 @@ TEST_F(ContextCounterTest, CountsEachLaunchOfManyThreadsAlone) {
   threads.emplace_back([this] {
     for (int i = 0; i < 20; ++i) {
       std::this_thread::sleep_for(1ms);
-      counter->tend();
+      counter->poll();
     }
   });
   threads.clear();

@@ -22,7 +22,7 @@ inline constexpr CountingTimes kShortTimes{.before = Patience(60),
                                            .after = Patience(40),
                                            .longest_hold = Patience(300),
                                            .session = Patience(0),
-                                           .tending = Patience(10),
+                                           .polling = Patience(10),
                                            .end = Patience(100)};
 
 /// A GPU that does what a test says: is idle or not, fails a call or not, reads of each range what was

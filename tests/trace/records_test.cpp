@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "entries/entries.hpp"
-#include "entries/process_files.hpp"
+#include "entries/entry_paths.hpp"
 #include "fake_gpu.hpp"
 #include "files/input.hpp"
 #include "files/output.hpp"
@@ -74,7 +74,7 @@ TEST_F(RecordsTest, GoOnWhenACountedKernelDoesNotEnd) {
   program.launch(66);
   EXPECT_TRUE(gpu.keeps_records(kContext));
   program.launch(66);
-  tracer->tend();
+  tracer->poll();
   EXPECT_EQ(rows()[0].launches, 3);
 }
 
@@ -302,7 +302,7 @@ TEST_F(StreamNumbersTest, TellTheDefaultStreamsOfThreadsApart) {
 /// Writes numbers; has those that a file has.
 struct EntryFileTest : testing::Test {
   TemporaryFolder folder;
-  fs::path path = make_process_file(folder.path() / "run.csv", 41);
+  fs::path path = make_entry_file(folder.path() / "run.csv", 41);
   EntryFile file{path};
   std::uint32_t last = 0;
   std::uint32_t written = 0;
@@ -357,7 +357,7 @@ TEST_F(EntryFileTest, IsReadWhateverMomentItsWriterIsKilledIn) {
   std::mt19937 random(5);
   int filled = 0;
   for (int moment = 0; moment < 10; ++moment) {
-    path = make_process_file(folder.path() / "run.csv", 100 + moment);
+    path = make_entry_file(folder.path() / "run.csv", 100 + moment);
     const pid_t writer = ::fork();
     ASSERT_GE(writer, 0);
     if (writer == 0) {

@@ -41,9 +41,9 @@ struct Library {
   std::thread thread;
 
   Library(TracerOptions options, Driver& driver) : tracer(std::move(options), driver, say) {}
-  void tend() {
+  void poll() {
     while (!ends) {
-      tracer.tend();
+      tracer.poll();
       std::this_thread::sleep_for(5ms);
     }
   }
@@ -72,9 +72,9 @@ struct Observed {
   }
   void start() {
     try {
-      file = make_process_file(folder / "run.csv", 41);
+      file = make_entry_file(folder / "run.csv", 41);
       library = new Library(options(), driver);
-      library->thread = thread_without_signals([this] { library->tend(); });
+      library->thread = thread_without_signals([this] { library->poll(); });
     } catch (const std::exception& failure) {
       if (library != nullptr) library->tracer.abandon();
       say(failure.what());
@@ -122,7 +122,7 @@ struct Observed {
   }
   /// What was launched, and no more.
   bool file_is_true() {
-    for (const ProgramEntry& entry : read_process_file(file).entries) {
+    for (const ProgramEntry& entry : read_entry_file(file).entries) {
       const bool is_known = entry.kernel.name.find("reduce") != entry.kernel.name.npos ||
                             entry.kernel.name.find("graph") != entry.kernel.name.npos;
       bool is_true = is_known && entry.seen.launches <= launched && entry.kernel.block.x == 256;

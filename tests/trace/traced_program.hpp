@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-#include "entries/process_files.hpp"
+#include "entries/entry_paths.hpp"
 #include "fake_gpu.hpp"
 #include "files/output.hpp"
 #include "programs/process_entries.hpp"
@@ -94,7 +94,7 @@ struct Program {
 
 struct TracerTest : testing::Test {
   TemporaryFolder folder;
-  std::filesystem::path file = make_process_file(folder.path() / "run.csv", 41);
+  std::filesystem::path file = make_entry_file(folder.path() / "run.csv", 41);
   FakeGpu gpu;
   FakeDriver driver{gpu};
   std::vector<std::string> said;      ///< to be read once the tracer has finished
@@ -124,13 +124,13 @@ struct TracerTest : testing::Test {
   /// What the parent makes of the file.
   std::vector<Row> rows() {
     std::vector<Row> rows;
-    for (const CaseRecord& record : program_cases(merged(read_process_file(file).entries)))
+    for (const CaseRecord& record : program_cases(merged(read_entry_file(file).entries)))
       rows.push_back(row_of(record));
     return rows;
   }
   std::size_t samples() {
     std::size_t count = 0;
-    for (const ProgramEntry& entry : read_process_file(file).entries)
+    for (const ProgramEntry& entry : read_entry_file(file).entries)
       count += program_samples(program_case(entry), entry.seen).size();
     return count;
   }

@@ -28,10 +28,10 @@ using testing::SizeIs;
 TEST_F(TracerTest, CountsEachKernelOnceUntilMoreWouldCostLittle) {
   use(options(3, true));
   for (int i = 0; i < 10; ++i) program.launch(66);
-  tracer->tend();
+  tracer->poll();
   EXPECT_EQ(gpu.count("push"), 1);
   EXPECT_TRUE(wait_for(Patience(5000), [&] {
-    tracer->tend();
+    tracer->poll();
     program.launch(66);
     return gpu.count("push") == 3;
   }));
@@ -58,12 +58,12 @@ TEST_F(TracerTest, WritesARowForEachKernelWithWhatItsLaunchesWereCountedToBe) {
 
 TEST_F(TracerTest, WritesAsItGoes) {
   for (int i = 0; i < 10; ++i) program.launch(66);
-  tracer->tend();
+  tracer->poll();
   ASSERT_THAT(rows(), SizeIs(1));
   EXPECT_EQ(rows()[0].launches, 10);
   EXPECT_TRUE(rows()[0].achieved_pct) << "the session was at rest";
   program.launch(66);
-  tracer->tend();
+  tracer->poll();
   EXPECT_EQ(rows()[0].launches, 11);
 }
 
@@ -73,7 +73,7 @@ TEST_F(TracerTest, CountsAGraphOfOneKernelAndNoOther) {
   tracer->graph_instantiated(handle(0x60), handle(0x50));
   tracer->graph_instantiated(handle(0x61), handle(0x51));
   for (int i = 0; i < 5; ++i) program.launch_graph(handle(0x61));
-  tracer->tend();
+  tracer->poll();
   EXPECT_EQ(gpu.count("push"), 0);
   ASSERT_THAT(rows(), SizeIs(1));
   EXPECT_THAT(rows()[0].origin, HasSubstr("graph_launches=5"));
@@ -265,7 +265,7 @@ TEST_F(TracerTest, HasTheoryAndCountersWhereTheProgramTakesCuptisRecords) {
   program.has_records = false;
   for (int i = 0; i < 10; ++i) program.launch(66);
   program.launch(67);
-  tracer->tend();
+  tracer->poll();
   EXPECT_THAT(rows(), SizeIs(2)) << "also if it is killed now";
   program.launch(67);
   finish();
@@ -390,7 +390,7 @@ TEST_F(TracerTest, BreaksNoCaptureOfAnotherThread) {
   });
   for (std::uint32_t grid = 1; !done; ++grid) {
     for (int i = 0; i < 4; ++i) program.launch(grid);
-    if (grid % 10 == 0) tracer->tend();
+    if (grid % 10 == 0) tracer->poll();
   }
   capturing.join();
   // However the threads were interleaved, these find nobody capturing.
@@ -419,12 +419,12 @@ TEST_F(TracerTest, CountsOfManyThreadsEachLaunchAlone) {
 
 TEST_F(TracerTest, DoesNothingInAForkedChild) {
   for (int i = 0; i < 5; ++i) program.launch(66);
-  tracer->tend();
+  tracer->poll();
   const std::string before = read_text(file);
   const std::size_t calls = gpu.calls().size();
   tracer->abandon();
   program.launch(70);
-  tracer->tend();
+  tracer->poll();
   finish();
   EXPECT_EQ(read_text(file), before);
   EXPECT_EQ(gpu.calls().size(), calls);
@@ -433,11 +433,11 @@ TEST_F(TracerTest, DoesNothingInAForkedChild) {
 TEST_F(TracerTest, SaysWhatItCannotWriteAndTriesAgain) {
   std::filesystem::remove_all(folder.path());
   program.launch(66);
-  tracer->tend();
-  tracer->tend();
+  tracer->poll();
+  tracer->poll();
   EXPECT_THAT(said, testing::ElementsAre(HasSubstr("cannot write")));
   std::filesystem::create_directories(folder.path());
-  tracer->tend();
+  tracer->poll();
   EXPECT_THAT(rows(), SizeIs(1));
 }
 
@@ -449,7 +449,7 @@ TEST_F(TracerTest, LosesAtMostWhatCameAfterItsLastWriteWhereTheProgramIsKilled) 
     if (child == 0) {
       for (int i = 0;; ++i) {
         program.launch(static_cast<std::uint32_t>(i % 30 + 1));
-        if (i % 30 == 29) tracer->tend();
+        if (i % 30 == 29) tracer->poll();
       }
     }
     std::this_thread::sleep_for(std::chrono::microseconds(random() % 10000));

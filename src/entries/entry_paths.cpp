@@ -1,4 +1,4 @@
-#include "entries/process_files.hpp"
+#include "entries/entry_paths.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -43,7 +43,7 @@ bool has_entries(const fs::path& file) {
 
 }  // namespace
 
-fs::path make_process_file(const fs::path& out, int process) {
+fs::path make_entry_file(const fs::path& out, int process) {
   for (int program = 1; program <= kMostPrograms; ++program) {
     const std::string which = program == 1 ? "" : fmt::format("-{}", program);
     const fs::path file =
@@ -53,7 +53,7 @@ fs::path make_process_file(const fs::path& out, int process) {
   throw InputError("process {} has {} files beside {}", process, kMostPrograms, out.string());
 }
 
-std::vector<fs::path> process_files(const fs::path& out) {
+std::vector<fs::path> entry_files(const fs::path& out) {
   const fs::path folder = out.has_parent_path() ? out.parent_path() : fs::path(".");
   const std::string stem = stem_of(out);
   std::vector<fs::path> files;
@@ -71,7 +71,7 @@ std::vector<fs::path> process_files(const fs::path& out) {
   return files;
 }
 
-void remove_process_files(const std::vector<fs::path>& files) {
+void remove_entry_files(const std::vector<fs::path>& files) {
   std::error_code ignored;
   for (const fs::path& file : files) {
     fs::remove(file, ignored);

@@ -29,13 +29,13 @@ inline constexpr const char* kTraceMetricsVariable = "OCCBENCH_TRACE_METRICS";
 
 /// An empty file of a process that nobody else has, beside `out`: run.PID.entries, or run.PID-2.entries where the process has
 /// one already from before it executed another program. @throws InputError if none can be made
-std::filesystem::path make_process_file(const std::filesystem::path& out, int process);
+std::filesystem::path make_entry_file(const std::filesystem::path& out, int process);
 
 /// The files that processes have beside `out`, in order: of those named so, the ones that begin as such files do.
 /// @throws InputError if one is no regular file
-std::vector<std::filesystem::path> process_files(const std::filesystem::path& out);
+std::vector<std::filesystem::path> entry_files(const std::filesystem::path& out);
 
 /// Removes files of processes.
-void remove_process_files(const std::vector<std::filesystem::path>& files);
+void remove_entry_files(const std::vector<std::filesystem::path>& files);
 
 }  // namespace occbench
