@@ -226,7 +226,7 @@ std::optional<EqualTail> tail_of_equal_blocks(const Situation& situation) {
   const double most = std::clamp(simulated->most, possible.least, possible.most);
   return EqualTail{.points = std::clamp(simulated->points, std::min(possible.least, most), most),
                    .least = std::clamp(simulated->least, possible.least, most),
-                   .most_points = most,
+                   .most = most,
                    .is_generic = simulated->is_generic};
 }
 

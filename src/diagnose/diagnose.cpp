@@ -324,7 +324,7 @@ std::string what_would_settle(const Situation& situation) {
 Claim unexplained(const Situation& situation, std::span<const Claim> claims, double points) {
   const auto tail = std::ranges::find(claims, Cause::tail, &Claim::cause);
   const bool may_be_tail = situation.facts.tail_of_equal_blocks && tail != claims.end();
-  const double of_tail = may_be_tail ? std::min(points, tail->most - tail->points) : 0;
+  const double of_tail = may_be_tail ? std::min(points, tail->most_points - tail->points) : 0;
   return {.cause = Cause::unexplained,
           .points = points,
           .evidence = evidence_of({{"theoretical_pct", situation.theoretical_pct},

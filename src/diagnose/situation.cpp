@@ -389,7 +389,7 @@ LaunchFacts facts_of_numbers(const CaseRecord& record, std::optional<double> giv
   facts.tail_of_equal_blocks =
       EqualTail{.points = tail,
                 .least = std::max(0.0, tail - (equal.interval.high - equal.predicted_pct)),
-                .most_points = tail + equal.predicted_pct - equal.interval.low,
+                .most = tail + equal.predicted_pct - equal.interval.low,
                 .is_generic = profile.quality == ProfileQuality::generic};
   return facts;
 }
