@@ -15,7 +15,7 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /occbench
 COPY . .
-RUN CUDAARCHS=all-major scripts/run && scripts/bundle --with-cupti release /opt/occbench
+RUN CUDAARCHS=all-major scripts/run >/dev/null && scripts/bundle --with-cupti release /opt/occbench
 
 FROM debian:12-slim
 COPY --from=build /opt/occbench /opt/occbench

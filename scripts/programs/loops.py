@@ -4,7 +4,7 @@ tokens: 64 tokens of a Llama of random weights (Transformers); tokens_graph: 16 
 (decode_graph.py); steps: 700 training steps of two layers, of 256 inputs, answered with the loss of the last;
 graph: 64 kernels of 1 to 4 us as a CUDA graph; network: training steps of a graph network (PyTorch Geometric); attention, convolutions,
 lstm: forward and backward; factors: small Cholesky factors; reductions, sort, sparse: of one matrix or list each. With "ungraphed"
-what would be a graph is launched one by one, a tenth as often, so that its kernels can be counted; with "short" a loop is a tenth
+what would be a graph is launched one by one, less often, so that its kernels can be counted; with "short" a loop is a tenth
 as long; with "pinned" the thread that launches stays on one processor.
 """
 

@@ -15,7 +15,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from record import HERE, ROUNDS, Done, Recording, arguments, remove_scratch, write_table
+from record import HERE, ROUNDS, Done, Recording, arguments, write_table
 
 #: Rounds of record.py's programs, and lines of loops.py's, which take five seconds and more.
 LONG = {
@@ -28,8 +28,6 @@ LONG = {
 }
 LOOPS = {"tokens": 24, "tokens_graph": 6, "graph": 4, "network": 12, "steps": 16}
 LOOPS |= dict.fromkeys(("attention", "convolutions", "lstm", "factors", "reductions", "sort", "sparse"), 8)
-#: The short runs have this part of it, about two seconds.
-SHORTER = 4
 #: Of each kernel: the middle half of three readings is narrow more often than it tells.
 COUNTED = 20
 STABLE_POINTS = 0.3
@@ -123,8 +121,7 @@ def command_of(recording: Recording, name: str, count: int, *, graphs: bool = Tr
 
 
 def main() -> None:
-    timed = "programs, separated by commas, whose whole processes are timed, also with a quarter of the rounds"
-    options = arguments(__doc__, only="programs, separated by commas", timed=timed)
+    options = arguments(__doc__, only="programs, separated by commas")
     recording = Recording(options)
     counts = {name: count for name, count in (LONG | LOOPS).items() if name in (options.only or name).split(",")}
     long = {name: command_of(recording, name, count) for name, count in counts.items()}
@@ -134,11 +131,6 @@ def main() -> None:
     for name in long:
         files = options.folder / f"{name}.csv", options.folder / f"{name}.counted.csv"
         traced = recording.traced(long[name], out=files[0].name)
-        seconds = dict.fromkeys(("alone_s", "traced_s", "short_alone_s", "short_traced_s"), "")
-        if name in (options.timed or "").split(","):
-            short = command_of(recording, name, max(1, counts[name] // SHORTER))
-            runs = Done(long[name]), traced, Done(short), recording.traced(short)
-            seconds = {column: f"{run.seconds:.2f}" for column, run in zip(seconds, runs, strict=True)}
         counted = command_of(recording, name, ROUNDS if name in LONG else 1, graphs=False)
         recording.traced(counted, "--counters", f"{COUNTED}", out=files[1].name)
         if not all(file.exists() for file in files):
@@ -147,13 +139,12 @@ def main() -> None:
         same = str(values[0] == values[2]).lower() if values[0] == values[1] else "differ untraced"
         stamp, compared = {**recording.stamp(), "program": name}, kernels(*files)
         total_us = sum(number(row, "total_time_us") for row in rows_of(files[1]).values())
-        told = {"same_values": same} | seconds | told_by(traced.out) | differences(compared, total_us)
+        told = {"same_values": same} | told_by(traced.out) | differences(compared, total_us)
         lines.append(stamp | told)
         each += [stamp | line for line in compared]
         print(lines[-1], flush=True)
         write_table(options.folder / "sampled.csv", lines)
         write_table(options.folder / "sampled_kernels.csv", each)
-    remove_scratch(options.folder)
 
 
 if __name__ == "__main__":

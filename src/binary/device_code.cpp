@@ -274,9 +274,10 @@ class CubinReading {
       const Cubin cubin = whole_cubin(path);
       if (!cubin.linked)
         throw InputError(
-            "{}: {} is relocatable code (nvcc -rdc=true), to which the linker adds what functions that it "
-            "calls and shared "
-            "memory elsewhere need: ask the linked program, or what nvcc -dlink makes of this file",
+            "{}: {} is relocatable code (nvcc -rdc=true), whose registers and memory are known after "
+            "linking: "
+            "ask the linked program, or the file that nvcc -dlink makes of this one; --kernel and --arch "
+            "leave kernels out",
             file_.string(), source_name(kernels.front().kernel.symbol));
       for (KernelOfCubin& placed : kernels) add_cubin(cubin, placed);
       const bool uses_local = local_users(kernels).second > 0;

@@ -252,9 +252,10 @@ void declare_launch(CLI::App& parser, CalcOptions& options) {
   add_comma_list(parser, "--gpc-sms", options.sms_per_gpc,
                  "SMs of each GPC, as occbench devices lists them (18,18,16): adds active clusters")
       ->type_name("SMS,...");
-  parser.add_flag("--curves", options.curves,
-                  "occupancy over block size, registers and shared memory, as --format csv, which occbench "
-                  "report draws, or json");
+  parser.add_flag(
+      "--curves", options.curves,
+      "occupancy over block size, registers and shared memory (needs --format csv, which occbench report "
+      "draws, or json)");
 }
 
 void declare_sources(CLI::App& parser, CalcOptions& options) {

@@ -160,9 +160,8 @@ std::vector<std::string> remedies_of(std::span<const Finding> findings, const Ta
     });
   };
   if (const auto limit = first(FindingList::limits); limit != findings.end()) {
-    // Warps that contend gain nothing by it, and uneven ones may gain more.
-    const bool is_told =
-        limit->time && limit->time->is_known && !tasks.contends() && !tasks.differ_within_blocks();
+    // Warps that contend gain nothing by it, and uneven work may gain more.
+    const bool is_told = limit->time && limit->time->is_known && !tasks.contends() && tasks.all_equal();
     remedies.push_back(is_told ? fmt::format("{} {}: {}", limit->remedy, kSavedAlone, limit->time->sentence)
                                : limit->remedy);
   }

@@ -73,10 +73,9 @@ ExitStatus run(const RunOptions& options, const CLI::App& parser, Console& conso
   const std::string reason = why_no_gpu();
   if (reason.empty()) return run_on_gpus(options, parser, console);
   fmt::print(console.err,
-             "nothing is measured: {}\n`occbench explain` shows recorded rows; `occbench calc` and `occbench "
-             "predict` answer "
+             "{}: {}\n`occbench explain` shows recorded rows; `occbench calc` and `occbench predict` answer "
              "for a launch of yours.\n",
-             reason);
+             options.list ? "which cases there are depends on the GPU" : "nothing is measured", reason);
   return ExitStatus::no_verdict;
 }
 
@@ -108,7 +107,7 @@ Action declare_run(CLI::App& parser) {
           "measure nothing: write simulated rows of these cases, to try scripts where there is no GPU")
       ->check(CLI::ExistingFile)
       ->type_name("FILE.csv");
-  parser.add_flag("--list", options->list, "print the cases and end");
+  parser.add_flag("--list", options->list, "print the cases that this GPU has, and end");
   add_device_option(parser, options->device,
                     "number of the GPU; auto: the discrete one with most SMs; all, or a list such as 0,2: a "
                     "process for each GPU")

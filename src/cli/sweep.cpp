@@ -97,9 +97,7 @@ std::string name_of(const SweepRequest& request) {
 ExitStatus sweep(SweepRequest request, const CLI::App& parser, Console& console) {
   if (request.run.resume && request.fastest)
     throw InputError(
-        "--fastest --resume: rows do not say which configurations were still in the race, and one of the "
-        "rest "
-        "alone could name a wrong fastest; leave --resume out, and all race again (rows that are there are "
+        "--fastest is not resumed: leave --resume out, and the race begins again (rows that are there are "
         "kept under another name)");
   if (request.run.resume && request.run.out.empty())
     throw InputError("--resume needs the file to go on with: --out FILE.csv");

@@ -289,8 +289,9 @@ Comparison compare_paths(const fs::path& baseline, const fs::path& candidate, co
   for (const fs::path& each : {baseline, candidate}) {
     if (fs::is_directory(each))
       throw InputError(
-          "{} is a folder, and two files of rows are compared: loop over the files, and keep the gravest "
-          "status (1, else 2)",
+          "{} is a folder, and two files of rows are compared: compare each pair of files; the status of all "
+          "is "
+          "1 if any is 1, else 2 if any is 2",
           each.string());
   }
   if (!fs::exists(baseline)) {

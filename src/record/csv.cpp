@@ -352,8 +352,11 @@ std::string what_else_it_is(std::string_view text) {
   const std::size_t begin = in_trace.find_first_not_of(" \t\r\n");
   if (begin != std::string_view::npos && in_trace[begin] == '{' &&
       (in_trace.find("\"traceEvents\"") != std::string_view::npos ||
-       in_trace.find("\"schemaVersion\"") != std::string_view::npos))
+       in_trace.find("\"schemaVersion\"") != std::string_view::npos)) {
+    if (in_trace.find("\"sampling windows\"") != std::string_view::npos)
+      return "it is what occbench trace --timeline wrote; occbench report ROWS.csv --timeline FILE draws it";
     return "it is a trace, as torch.profiler exports it; occbench trace --import FILE makes rows of it";
+  }
   if (has_names(text, {"experiment", "case", "quantity", "index", "value"}))
     return "it has the readings behind rows (samples); name the file of rows, FILE.csv of FILE.samples.csv";
   return "";

@@ -55,8 +55,8 @@ class CountedContext {
   virtual CounterReadings stop(std::size_t ranges) = 0;
 };
 
-/// How much of a program's time counting may take: a fiftieth, from the first launch that was counted on. First readings of kernels and
-/// configurations may take half a second before that: some 100 readings, of 5 ms each (H200). Thread-safe.
+/// How much of the time of a context counting may take: a fiftieth, from the first launch that was counted on. First readings of kernels and
+/// configurations may take half a second before that: some 100 readings (H200). Thread-safe.
 class CountingBudget {
  public:
   using Clock = std::chrono::steady_clock;

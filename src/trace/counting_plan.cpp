@@ -39,7 +39,8 @@ bool CountingPlan::take(TracedKernel& kernel, Countable countable) {
                         : countable == Countable::beyond_budget ? Uncounted::beyond_budget
                                                                 : Uncounted::failed;
   if (is_first) return false;
-  if (before != now) kernel.uncounted = now;
+  const bool has_failed = before == Uncounted::failed && now == Uncounted::beyond_budget && kernel.tried > 0;
+  if (before != now && !has_failed) kernel.uncounted = now;
   if (now != Uncounted::failed || kernel.tried >= rules_.counted + kMoreTries) return false;
   const int most = countable == Countable::first ? std::min(rules_.counted, 1) : rules_.counted;
   for (int counted = kernel.counted; counted < most;) {

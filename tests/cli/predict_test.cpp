@@ -158,6 +158,10 @@ TEST(Predict, WhatMoreWarpsSaveHoldsIfTheyWaitForLatency) {
       printed("predict --gpu h200 --block-size 256 --registers 64 --grid 4224 --work equal:40000:issue=9500"),
       AllOf(HasSubstr("48 registers per thread instead of 64"), Not(HasSubstr("Time saved"))))
       << "they contend";
+  // 23 % are saved, and the bound of equal blocks is 20.
+  EXPECT_THAT(
+      printed("predict --gpu h200 --block-size 256 --grid 2400 --registers 64 --work linear:100000:1.8:0.2"),
+      AllOf(HasSubstr("48 registers per thread instead of 64"), Not(HasSubstr("Time saved"))));
 }
 
 /// A warp of sixteen threads takes as long as one of thirty-two, of which half as many do the same.

@@ -162,6 +162,8 @@ TEST(FileKind, OfATraceAndOfSamplesIsNamedWithTheRemedy) {
                                    std::string("{\n  \"schemaVersion\": 1,\n  \"deviceProperties\": [")})
     EXPECT_THAT(refusal_of(trace), testing::AllOf(testing::StartsWith("FILE is no file of rows: "),
                                                   HasSubstr("occbench trace --import")));
+  EXPECT_THAT(refusal_of(read_text(kResults + "../nvidia-h100-80gb-hbm3/programs/timeline.json.gz")),
+              HasSubstr("occbench report ROWS.csv --timeline FILE"));
   for (const char* samples : {"per_sm/traced.samples.csv", "full.samples.csv.gz"})
     EXPECT_THAT(refusal_of(read_text(kResults + samples)),
                 HasSubstr("(samples); name the file of rows, FILE.csv of FILE.samples.csv"));

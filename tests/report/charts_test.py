@@ -3,6 +3,8 @@ curves."""
 
 import contextlib
 import io
+import json
+import math
 import sys
 import tempfile
 import unittest
@@ -31,7 +33,7 @@ try:
     )
     from occbench_tools.report.rows import Rows
     from occbench_tools.report.style import Drawing, Missing
-    from occbench_tools.report.windows import read_windows
+    from occbench_tools.report.windows import Span, Window, read_windows
 except ModuleNotFoundError as error:
     print(f"skipped={error.name} is not there; scripts/python {sys.argv[0]} has it")
     sys.exit(0)
@@ -550,12 +552,38 @@ class Windows(unittest.TestCase):
         self.assertAlmostEqual(sum((end - begin) * value for begin, end, value in parts), 5000)
         self.assertEqual(windows.at_most(steps[:3], 5), [(0, 1, 0), (1, 2, 1), (2, 5, 0)])
 
+    def test_as_many_as_a_trace_may_have_are_drawn(self):
+        spans = [Span("kernel", place, place + 1 + place / 1e4, 10.0, 100.0) for place in range(5000)]
+        steps = [(float(time), 50.0) for time in range(5000)]
+        found = [Window("GPU 0", number * 1e6, 5000.0, steps, spans) for number in range(10)]
+        drawing = schedule.timeline(replace(rows_of([row(50, 1, "")]), windows=found))
+        self.assertIn(f"Its {windows.MOST_SPANS} longest launches are drawn", drawing.sentence)
+        drawing.panels[0].chart.to_dict()
+
     def test_another_file_is_refused(self):
+        process = {"ph": "M", "pid": 1, "name": "process_name", "args": {"name": "GPU 0"}}
+        window = {"ph": "X", "pid": 1, "tid": 2, "ts": 0, "dur": 9, "name": "window", "args": {}}
+        step = {"ph": "C", "pid": 1, "name": "occupancy", "ts": 1, "args": {"%": 50}}
+        kernel = {"ph": "X", "pid": 1, "tid": 1, "ts": 1, "dur": 1, "name": "k", "args": {"achieved_pct": 5.0}}
+        whole = [process, window, step, kernel]
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "a.json"
-            for text in ("", "[]", '{"traceEvents": [{"name": "process_name"}]}', "experiment,case"):
+
+            def of(events: list[dict]) -> str:
+                return json.dumps({"traceEvents": events})
+
+            file.write_text(of(whole))
+            self.assertEqual(len(read_windows(file)), 1)
+            wrong = (process | {"args": {"name": ["GPU"]}}, window | {"dur": math.nan}, step | {"args": {"%": None}})
+            wrong += (kernel | {"name": 5}, kernel | {"dur": 10**400}, kernel | {"args": {"achieved_pct": "forty"}})
+            texts = ["", "[]", "[" * 100_000, '{"traceEvents": [{"name": "process_name"}]}', "experiment,case"]
+            for text in texts + [of([*whole, event]) for event in wrong]:
                 file.write_text(text)
                 with self.assertRaisesRegex(WrongInput, "a.json is not what occbench trace --timeline writes"):
+                    read_windows(file)
+            for events in ([], [process, window | {"dur": 0}, step]):
+                file.write_text(of(events))
+                with self.assertRaisesRegex(WrongInput, "has no sampling window"):
                     read_windows(file)
             with self.assertRaisesRegex(WrongInput, "no regular file"):
                 read_windows(Path(folder))

@@ -177,6 +177,8 @@ TEST(CountingPlan, KnowsWhyAKernelWasNotCounted) {
   for (int i = 0; i < 10; ++i) EXPECT_FALSE(counting.counts(launch(3), Countable::beyond_budget));
   EXPECT_EQ(counting.kernel(launch(3)).uncounted, Uncounted::beyond_budget);
   EXPECT_TRUE(counting.counts(launch(3), Countable::first)) << "it may be later";
+  EXPECT_FALSE(counting.counts(launch(3), Countable::beyond_budget));
+  EXPECT_EQ(counting.kernel(launch(3)).uncounted, Uncounted::failed) << "it was tried";
 }
 
 TEST(CountingPlan, TellsAKernelFromTheOneWhoseHandleItHas) {

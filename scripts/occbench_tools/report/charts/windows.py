@@ -8,8 +8,10 @@ import polars as pl
 from occbench_tools.report.style import Drawing, Panel, colour, counted, tooltip
 from occbench_tools.report.windows import Span, Window
 
+# Altair draws at most 5,000 rows.
 MOST_WINDOWS = 6
-MOST_STEPS = 1500
+MOST_STEPS = 800
+MOST_SPANS = 800  # of a window, the longest
 HEIGHT = 340
 COLOURS = 5  # of kernels: the first is that of the counter
 # Places on the axis of percent: kernels lie below 0.
@@ -49,7 +51,7 @@ def frames(windows: list[tuple[str, Window]]) -> tuple[pl.DataFrame, pl.DataFram
             kernel = window.spans[at].name if is_known else "not told apart, or none"
             steps.append((chosen, kernel, begin, end, value))
         steps.append((chosen, "", window.length, window.length, 0))  # an area ends where its last step begins
-        for span in window.spans:
+        for span in sorted(window.spans, key=lambda span: span.start - span.end)[:MOST_SPANS]:
             name = short(span.name)
             colour_of = str(names.index(name) % COLOURS)
             values = (
@@ -120,6 +122,8 @@ def sentence_of(window: Window, count: int) -> str:
         f"Of {counted(count, 'sampling window')} the one with most launches that were told apart ({window.length / 1000:.1f} ms): "
         f"occupancy is {area / window.length:.0f} % on average, idle times included."
     )
+    if len(window.spans) > MOST_SPANS:
+        told += f" Its {MOST_SPANS} longest launches are drawn."
     lost = sum(span.lost_us for span in window.spans)
     if not lost:
         return told
