@@ -38,9 +38,11 @@ fs::path find_cuobjdump() {
   }
   throw InputError(
       "cuobjdump was not found on PATH, in $CUDA_HOME/bin, $CUDA_PATH/bin, /usr/local/cuda/bin or "
-      "build/cuda/bin: --from needs it and nvdisasm; both come with the CUDA toolkit (packages "
-      "cuda-cuobjdump-*, cuda-nvdisasm-*), scripts/kernels fetches them into build/cuda/bin, and beside the "
-      "wheel `pip install nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm` does");
+      "{}: --from needs it and nvdisasm. Beside the wheel `pip install nvidia-cuda-cuobjdump "
+      "nvidia-cuda-nvdisasm` installs both, beside a build of the source scripts/kernels does; they are also "
+      "in "
+      "the CUDA toolkit (packages cuda-cuobjdump-*, cuda-nvdisasm-*)",
+      (here / "../../cuda/bin").lexically_normal().string());
 }
 
 /// The number after `key`, as in "REG:32 STACK:0"; empty if the line lacks it, as "STACK:UNKNOWN" does.

@@ -166,6 +166,13 @@ void say_why_no_file(Ending ending, Console& console) {
                ending.status);
     return;
   }
+  if (::dlopen("libcuda.so.1", RTLD_LAZY) == nullptr) {
+    fmt::print(console.err,
+               "occbench trace: no process loaded {}: there is no NVIDIA driver here (libcuda.so.1), without "
+               "which no CUDA program uses a GPU\n",
+               kLibrary);
+    return;
+  }
   fmt::print(console.err,
              "occbench trace: no process loaded {}: the command does not use CUDA here, or sudo, srun, a "
              "container or another tool takes {} away: run occbench within, for each of several ranks with a "

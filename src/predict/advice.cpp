@@ -203,6 +203,16 @@ std::optional<Advice> advice_of(const LaunchOfWork& better, const Asked& asked,
                                    : asked.origin == WorkOrigin::inferred
                                        ? " for the same work, if its blocks take equally long,"
                                        : " for the same work";
+  std::string conditions;
+  if (better.launch.block_threads != asked.launch.block_threads) {
+    const auto threads = [](const Launch& launch) {
+      return static_cast<double>(launch.grid_blocks) * launch.block_threads;
+    };
+    const double times = threads(asked.launch) / threads(better.launch);
+    if (std::abs(times - 1) > kLeastShare)
+      conditions = fmt::format(", of which a thread does {:.3g} times as much,", times);
+    if (!tasks.contends()) conditions += " if warps wait for latency,";
+  }
   return Advice{better.launch,
                 better.work,
                 simulations.achieved.middle,
@@ -210,9 +220,9 @@ std::optional<Advice> advice_of(const LaunchOfWork& better, const Asked& asked,
                 simulations.achieved.middle - prediction.predicted_pct,
                 saved_pct,
                 saved,
-                fmt::format("{} would take {} less time{}{} and read {} % instead of {} %.", what,
+                fmt::format("{} would take {} less time{}{}{} and read {} % instead of {} %.", what,
                             saved_text(saved_pct), range_text(saved, asked.chosen.quality), of_work,
-                            to_string(achieved), to_string(prediction.interval))};
+                            conditions, to_string(achieved), to_string(prediction.interval))};
 }
 
 bool has_too_many_uneven_blocks(const Launch& launch, const Work& work) {
