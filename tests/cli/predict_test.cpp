@@ -386,7 +386,9 @@ TEST(Predict, OfUnevenWarpsSaysWhatNarrowerBlocksAssume) {
   const std::string launch = "predict --gpu h200 --registers 32 --block-size ";
   EXPECT_THAT(
       printed(launch + "384 --grid 700 --work warp/every:40000:12:1.1"),
-      ContainsRegex("blocks of 256 threads would take .* for the same work with as many slow warps and"));
+      ContainsRegex(
+          "blocks of 256 threads would take .* for the same work with as many slow warps if warps wait for "
+          "latency, and"));
   // Of blocks with a slow warp each.
   const auto cycles = [](const std::string& command) {
     return nlohmann::json::parse(printed(command + " --format json"))["predicted_cycles_active_max"]

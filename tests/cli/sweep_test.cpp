@@ -259,7 +259,7 @@ TEST(SweepCommand, WithoutTheProgramThatMeasuresSaysWhereItComesFrom) {
 
 TEST(SweepCommand, ResumesNoRace) {
   EXPECT_THAT(refusal({"sweep", "spin", "--fastest", "--out", "x.csv", "--resume"}),
-              HasSubstr("could name a wrong fastest; leave --resume out"));
+              HasSubstr("leave --resume out, and the race begins again"));
 }
 
 TEST(SweepCommand, NeedsAKernelOrASource) {

@@ -413,7 +413,7 @@ TEST_F(GateCommand, OfAFolderSaysThatItsFilesAreComparedOneByOne) {
   const std::string a = write_run("folder/a", made_up_run());
   for (const auto& [baseline, candidate] : {std::pair{path("folder"), a}, {a, path("folder")}}) {
     EXPECT_EQ(gate({baseline, candidate}), 64);
-    EXPECT_THAT(err_, HasSubstr("folder is a folder, and two files of rows are compared: loop over"));
+    EXPECT_THAT(err_, HasSubstr("folder is a folder, and two files of rows are compared: compare each pair"));
   }
 }
 
