@@ -359,6 +359,9 @@ std::string what_else_it_is(std::string_view text) {
   }
   if (has_names(text, {"experiment", "case", "quantity", "index", "value"}))
     return "it has the readings behind rows (samples); name the file of rows, FILE.csv of FILE.samples.csv";
+  constexpr std::string_view kOfOthers = "<{[\x7f";  // HTML and SVG, JSON, programs
+  if (begin != std::string_view::npos && kOfOthers.find(in_trace[begin]) != std::string_view::npos)
+    return "it is no table; occbench run, sweep and trace write rows";
   return "";
 }
 

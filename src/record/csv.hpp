@@ -130,7 +130,7 @@ class RunFile {
 /// Whether the first line of a text names all of these columns.
 bool has_names(std::string_view text, const std::vector<std::string_view>& names);
 
-/// What a file is that a user took for a file of rows, and what to do: of a trace of torch.profiler and of samples. Else empty.
+/// What a file is that a user took for a file of rows, and what to do: of traces, of samples and of what is no table. Else empty.
 std::string what_else_it_is(std::string_view text);
 
 /// @throws InputError with `source` and what_else_it_is, where that is known

@@ -170,17 +170,17 @@ TEST(FileKind, OfATraceAndOfSamplesIsNamedWithTheRemedy) {
 }
 
 TEST(FileKind, OfAnyOtherIsRefusedByItsColumns) {
-  for (const char* file : {"h200_recorded.profile", "waves.svg"})
-    EXPECT_THAT(refusal_of(read_text(kResults + file)),
-                testing::AnyOf(HasSubstr("no column"), HasSubstr("line 1")));
-  for (const char* text : {"<!DOCTYPE html>\n<html>", "{\"all\": {}}",
-                           "\x7f"
-                           "ELF\x02",
-                           "some,other,table\n1,2,3\n"})
-    EXPECT_THAT(refusal_of(text), testing::StartsWith("FILE"));
+  EXPECT_THAT(refusal_of(read_text(kResults + "h200_recorded.profile")),
+              testing::AnyOf(HasSubstr("no column"), HasSubstr("line 1")));
+  for (const std::string& text : {read_text(kResults + "waves.svg"), std::string("<!DOCTYPE html>\n<html>"),
+                                  std::string("{\"all\": {}}"),
+                                  std::string("\x7f"
+                                              "ELF\x02")})
+    EXPECT_THAT(refusal_of(text), testing::StartsWith("FILE is no file of rows: it is no table;"));
+  EXPECT_THAT(refusal_of("some,other,table\n1,2,3\n"), testing::StartsWith("FILE"));
   TemporaryFolder folder;
   const std::filesystem::path file = folder.path() / "tolerances.json";
-  std::ofstream(file) << "{\"all\": {}}";
+  std::ofstream(file) << "a,b";
   EXPECT_THAT(
       [&] { RowStream stream(file); },
       testing::ThrowsMessage<InputError>(HasSubstr("tolerances.json has no whole line of column names")));
