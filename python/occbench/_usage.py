@@ -5,7 +5,6 @@ from importlib import import_module
 from os import PathLike, fspath
 from types import ModuleType
 from typing import Any, TypedDict
-from warnings import warn
 
 from occbench import _command
 
@@ -34,7 +33,7 @@ def usage(kernel: object, name: str | None = None, arch: str | None = None) -> U
     - numba: a function of `@cuda.jit` that was compiled for one signature;
     - a module of torch.utils.cpp_extension, or the path of a library, object or cubin. `name` is a regular expression
       found in the kernel's name, `arch` ("sm_90") the architecture of its code; the CUDA toolkit's cuobjdump reads it,
-      and named barriers, clusters and launch bounds too. What only the linker knows is warned of.
+      and named barriers, clusters and launch bounds too.
 
     Raises ValueError if it is none of them, is not compiled yet, or is several kernels.
     """
@@ -118,11 +117,9 @@ def _of_file(file: str, name: str | None, arch: str | None) -> Usage:
             f"{file} has {len(kernels)} such kernels: {several}{more}; choose one by name and arch, or another file"
         )
     kernel = kernels[0]
-    if kernel["note"]:
-        warn(f"{file}: {kernel['note']}", stacklevel=3)
     found = Usage(
         registers=kernel["registers_per_thread"],
-        static_smem=kernel["static_shared_bytes"] or 0,  # unknown before linking
+        static_smem=kernel["static_shared_bytes"],
         dynamic_smem=0,
         compute_capability=kernel["compute_capability"],
         barriers=kernel["barriers"] or 0,

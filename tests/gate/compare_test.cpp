@@ -534,7 +534,7 @@ TEST(Gate, ACaseThatNeitherSideCanRunIsNoted) {
 
 TEST(Gate, GivesNoVerdictOnEmptyFiles) {
   const RecordedRun whole = baseline().run();
-  for (const char* text : {"", "\n", "schema,exper", R"({"all": {}})"}) {
+  for (const char* text : {"", "\n", "schema,exper"}) {
     const RecordedRun empty = parse_run(text, "", "empty.csv");
     EXPECT_EQ(compare(whole, empty, {}).verdict(), Verdict::no_verdict) << text;
     EXPECT_EQ(compare(empty, whole, {}).verdict(), Verdict::no_verdict) << text;
