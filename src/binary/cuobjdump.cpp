@@ -40,8 +40,7 @@ fs::path find_cuobjdump() {
       "cuobjdump was not found on PATH, in $CUDA_HOME/bin, $CUDA_PATH/bin, /usr/local/cuda/bin or "
       "{}: --from needs it and nvdisasm. Beside the wheel `pip install nvidia-cuda-cuobjdump "
       "nvidia-cuda-nvdisasm` installs both, beside a build of the source scripts/kernels does; they are also "
-      "in "
-      "the CUDA toolkit (packages cuda-cuobjdump-*, cuda-nvdisasm-*)",
+      "in the CUDA toolkit (packages cuda-cuobjdump-*, cuda-nvdisasm-*)",
       (here / "../../cuda/bin").lexically_normal().string());
 }
 

@@ -275,8 +275,8 @@ class CubinReading {
       if (!cubin.linked)
         throw InputError(
             "{}: {} is relocatable code (nvcc -rdc=true), whose registers and memory are known after "
-            "linking: "
-            "ask the linked program, or the file that nvcc -dlink makes of this one; --kernel and --arch "
+            "linking: ask the linked program, or the file that nvcc -dlink makes of this one; --kernel and "
+            "--arch "
             "leave kernels out",
             file_.string(), source_name(kernels.front().kernel.symbol));
       for (KernelOfCubin& placed : kernels) add_cubin(cubin, placed);

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <iterator>
 #include <memory>
+#include <utility>
 
 #include <fmt/ostream.h>
 #include <fmt/ranges.h>
@@ -29,9 +30,8 @@ struct FleetOptions {
   std::string format;
 };
 
-/// Files of rows in a folder, by name, those of the question itself aside.
-std::vector<fs::path> earlier_files(const FleetOptions& options) {
-  std::vector<fs::path> files = runs_in(options.since).files;
+/// Files of rows but those of the question itself.
+std::vector<fs::path> earlier_files(std::vector<fs::path> files, const FleetOptions& options) {
   std::erase_if(files, [&](const fs::path& earlier) {
     return std::ranges::any_of(options.files, [&](const std::string& file) {
       std::error_code error;
@@ -76,9 +76,10 @@ FleetQuestion read_question(const FleetOptions& options, FleetRows& rows, std::o
   require_each_once(rows, question.judged);
   question.baseline = add(rows, options.baseline, options.model);
   if (options.since.empty()) return question;
-  for (const fs::path& other : runs_in(options.since).others)
+  FolderOfRuns since = runs_in(options.since);
+  for (const fs::path& other : since.others)
     fmt::print(messages, "{} is no file of rows and is left out\n", other.string());
-  question.earlier = add(rows, earlier_files(options), options.model);
+  question.earlier = add(rows, earlier_files(std::move(since.files), options), options.model);
   if (question.earlier.empty())
     throw InputError("--since {}: there is no file of earlier rows in that folder", options.since);
   return question;
@@ -115,7 +116,7 @@ void require_writable_page(const FleetOptions& options) {
   if (options.page.empty()) return;
   std::vector<fs::path> inputs(options.files.begin(), options.files.end());
   inputs.insert(inputs.end(), options.baseline.begin(), options.baseline.end());
-  if (!options.since.empty()) std::ranges::move(earlier_files(options), std::back_inserter(inputs));
+  if (!options.since.empty()) std::ranges::move(runs_in(options.since).files, std::back_inserter(inputs));
   require_not_input(options.page, inputs);
   require_not_another_kind(options.page, kPageBegins);
 }

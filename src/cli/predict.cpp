@@ -172,8 +172,7 @@ std::vector<std::string> remedies_of(std::span<const Finding> findings, const Ta
   if (is_uneven)
     remedies.push_back(fmt::format(
         "The longest block takes {}{:.0f} % of the launch. The same work that fills all places to the end "
-        "takes at most "
-        "{:.0f} % less time.",
+        "takes at most {:.0f} % less time.",
         tasks.contends() ? "at least " : "",
         100 * std::min(1.0, tasks.longest_block_cycles() / prediction.cycles_active_max), 100 * empty));
   return remedies;

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "occupancy/occupancy.hpp"
 #include "occupancy/runtime_answers.hpp"
@@ -200,29 +200,31 @@ std::optional<Advice> advice_of(const LaunchOfWork& better, const Asked& asked,
       better.launch.block_threads != asked.launch.block_threads && prediction.losses.within_block > 0;
   const std::string_view of_work = of_warps       ? ""
                                    : splits_warps ? " for the same work with as many slow warps"
-                                   : asked.origin == WorkOrigin::inferred
-                                       ? " for the same work, if its blocks take equally long,"
-                                       : " for the same work";
-  std::string conditions;
+                                                  : " for the same work";
+  std::vector<std::string> conditions;
+  if (!of_warps && !splits_warps && asked.origin == WorkOrigin::inferred)
+    conditions.emplace_back("if its blocks take equally long");
   if (better.launch.block_threads != asked.launch.block_threads) {
     const auto threads = [](const Launch& launch) {
       return static_cast<double>(launch.grid_blocks) * launch.block_threads;
     };
     const double times = threads(asked.launch) / threads(better.launch);
     if (std::abs(times - 1) > kLeastShare)
-      conditions = fmt::format(", of which a thread does {:.3g} times as much,", times);
-    if (!tasks.contends()) conditions += " if warps wait for latency,";
+      conditions.push_back(fmt::format("of which a thread does {:.3g} times as much", times));
+    if (!tasks.contends()) conditions.emplace_back("if warps wait for latency");
   }
-  return Advice{better.launch,
-                better.work,
-                simulations.achieved.middle,
-                achieved,
-                simulations.achieved.middle - prediction.predicted_pct,
-                saved_pct,
-                saved,
-                fmt::format("{} would take {} less time{}{}{} and read {} % instead of {} %.", what,
-                            saved_text(saved_pct), range_text(saved, asked.chosen.quality), of_work,
-                            conditions, to_string(achieved), to_string(prediction.interval))};
+  return Advice{
+      better.launch,
+      better.work,
+      simulations.achieved.middle,
+      achieved,
+      simulations.achieved.middle - prediction.predicted_pct,
+      saved_pct,
+      saved,
+      fmt::format("{} would take {} less time{}{}{}{}{} and read {} % instead of {} %.", what,
+                  saved_text(saved_pct), range_text(saved, asked.chosen.quality), of_work,
+                  conditions.empty() ? "" : ", ", fmt::join(conditions, ", "), conditions.empty() ? "" : ",",
+                  to_string(achieved), to_string(prediction.interval))};
 }
 
 bool has_too_many_uneven_blocks(const Launch& launch, const Work& work) {

@@ -82,8 +82,7 @@ std::string why_uncounted(const LaunchTotals& totals, const ProgramLaunches& see
       "launched only while a stream captured",
       "launched only in the warm-up (--after 0 does without)",
       "it was tried, and could not be",
-      "counting had taken its share of the run time (--counters 1 "
-      "counts one of each)"};
+      "counting had taken its share of the run time (--counters 1 counts one of each)"};
   const auto place = static_cast<std::size_t>(totals.uncounted);
   return std::string(place < std::size(kInOrder) ? kInOrder[place] : "");
 }

@@ -153,6 +153,10 @@ TEST(Predict, WhatMoreWarpsSaveHoldsIfTheyWaitForLatency) {
   const std::string launch = "predict --gpu h200 --block-size 384 --registers 38 --grid 730 ";
   const std::string condition = ", if warps wait for latency rather than for memory, issue slots or a pipe.";
   EXPECT_THAT(printed(launch + "--time-us 125"), HasSubstr(condition));
+  EXPECT_THAT(
+      printed("predict --gpu h200 --block-size 384 --registers 45 --grid 700 --time-us 125"),
+      HasSubstr("for the same work, if its blocks take equally long, of which a thread does 1.59 times "
+                "as much, if warps wait for latency, and read"));
   EXPECT_THAT(printed(launch + "--work equal:125us"), HasSubstr(condition));
   EXPECT_THAT(
       printed("predict --gpu h200 --block-size 256 --registers 64 --grid 4224 --work equal:40000:issue=9500"),
@@ -387,7 +391,7 @@ TEST(Predict, OfUnevenWarpsSaysWhatNarrowerBlocksAssume) {
   EXPECT_THAT(
       printed(launch + "384 --grid 700 --work warp/every:40000:12:1.1"),
       ContainsRegex(
-          "blocks of 256 threads would take .* for the same work with as many slow warps if warps wait for "
+          "blocks of 256 threads would take .* for the same work with as many slow warps, if warps wait for "
           "latency, and"));
   // Of blocks with a slow warp each.
   const auto cycles = [](const std::string& command) {
