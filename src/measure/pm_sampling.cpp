@@ -108,22 +108,27 @@ PmSession::PmSession(int device_index, std::vector<std::string> metrics, CuptiIn
       needed_(metrics.size()),
       metrics_(std::move(metrics)),
       chip_(supported_chip(cupti_, device_index_, Profiler::pm_sampling)),
-      availability_(counter_availability(cupti_, device_index_)),
-      host_(cupti_, Profiler::pm_sampling, chip_, availability_) {
-  std::vector<std::string> all = metrics_;
-  all.insert(all.end(), more.begin(), more.end());
-  if (MetricHost trial(cupti_, Profiler::pm_sampling, chip_, availability_);
-      !more.empty() && trial.try_add(all) == CUPTI_SUCCESS) {
-    std::vector<std::uint8_t> config = trial.config_image();
-    if (passes_of(cupti_, config) == 1) metrics_ = std::move(all);
+      availability_(counter_availability(cupti_, device_index_)) {
+  const auto try_add = [&](const std::vector<std::string>& wanted) {
+    host_.emplace(cupti_, Profiler::pm_sampling, chip_, availability_);
+    const int added = host_->try_add(wanted);
+    if (added == CUPTI_SUCCESS) config_ = host_->config_image();
+    return added;
+  };
+  if (!more.empty()) {
+    std::vector<std::string> all = metrics_;
+    all.insert(all.end(), more.begin(), more.end());
+    if (try_add(all) == CUPTI_SUCCESS && passes_of(cupti_, config_) == 1) {
+      metrics_ = std::move(all);
+      return;
+    }
   }
-  const int added = host_.try_add(metrics_);
+  const int added = try_add(metrics_);
   if (added == CUPTI_ERROR_INVALID_METRIC_NAME) {
     throw CountersUnavailable(CountersStatus::unsupported,
                               fmt::format("this GPU ({}) cannot sample {}", chip_, metrics_.front()));
   }
   Cupti::require(added, "cuptiProfilerHostConfigAddMetrics");
-  config_ = host_.config_image();
   if (passes_of(cupti_, config_) > 1) {
     throw CountersUnavailable(CountersStatus::unsupported,
                               fmt::format("this GPU ({}) cannot sample {} at once", chip_, metrics_.front()));
@@ -231,7 +236,7 @@ std::vector<PmSession::Sample> PmSession::samples(std::size_t completed) const {
     when.counterDataImageSize = image_.size();
     when.sampleIndex = i;
     cupti_.call(OCC_CUPTI(cuptiPmSamplingCounterDataGetSampleInfo), when);
-    std::vector<double> values = host_.evaluate(metrics_, image_, i);
+    std::vector<double> values = host_->evaluate(metrics_, image_, i);
     const auto needed = std::span(values).first(needed_);
     if (!std::ranges::all_of(needed, [](double value) { return std::isfinite(value); })) continue;
     result.push_back({when.startTimestamp, when.endTimestamp, std::move(values)});

@@ -65,7 +65,7 @@ class PmSession {
   std::vector<std::string> metrics_;
   std::string chip_;
   std::vector<std::uint8_t> availability_;
-  MetricHost host_;
+  std::optional<MetricHost> host_;
   std::vector<std::uint8_t> config_;
   CUpti_PmSampling_Object* sampler_ = nullptr;
   bool is_enabled_ = false;

@@ -184,7 +184,7 @@ void ContextCounter::finish(bool gone) {
   }
 }
 
-bool ContextCounter::release(const std::function<void()>& when_idle, const std::function<void()>& when_free) {
+bool ContextCounter::release(const std::function<void()>& when_idle) {
   usable_ = false;
   const Patience patience = 4 * times_.polling;
   const LaunchGate::Closed closed = take_over(patience);
@@ -197,7 +197,6 @@ bool ContextCounter::release(const std::function<void()>& when_idle, const std::
     if (is_set_up_ && !broken_) context_->tear_down();
     is_set_up_ = false;
   }
-  when_free();
   return true;
 }
 

@@ -199,8 +199,7 @@ class ContextCounter {
   /// As finish(), while the program goes on: somebody else gets the counters. @returns false where what runs has not ended, for which
   /// launches are held a fraction of a second; it can be tried again, and nothing is counted meanwhile
   /// @param when_idle called while nothing runs, before what was counted is read
-  /// @param when_free called while nothing runs, once the counters are given back as far as CUPTI goes along
-  bool release(const std::function<void()>& when_idle, const std::function<void()>& when_free);
+  bool release(const std::function<void()>& when_idle);
   /// Nothing more is counted, nor is CUPTI inside a launch that is counted once this returns, or a second later.
   void stop();
   /// Nobody else wants them after all.

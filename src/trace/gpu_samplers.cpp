@@ -119,7 +119,7 @@ void GpuSamplers::sample(UsedGpu& gpu) {
 }
 
 /// Once its launches have been counted for a while in which the program launched. @returns false at the program's end
-bool GpuSamplers::take_over(UsedGpu& gpu, const std::function<void()>& when_free) {
+bool GpuSamplers::take_over(UsedGpu& gpu) {
   constexpr int kMostTries = 6;
   /// A launch comes with some 10 calls. Set-up has few; what launches seldom costs little when it is counted.
   constexpr std::int64_t kBusyCallsPerSecond = 300;
@@ -136,7 +136,7 @@ bool GpuSamplers::take_over(UsedGpu& gpu, const std::function<void()>& when_free
   if (gpu.runs_graphs && !wait(kBesideGraphs)) return false;
   gpu.is_handed_over = true;
   for (int tries = 0; tries < kMostTries; ++tries) {
-    if (listener_.release_counters(gpu, when_free)) return true;
+    if (listener_.release_counters(gpu)) return true;
     if (!wait(tick)) return false;
   }
   throw CountersUnavailable(CountersStatus::off, "its kernels did not end in time for samples to begin");
@@ -144,23 +144,10 @@ bool GpuSamplers::take_over(UsedGpu& gpu, const std::function<void()>& when_free
 
 /// @returns false where launches have to be counted one by one
 bool GpuSamplers::begin_to_sample(UsedGpu& gpu) {
-  const bool was_counted = gpu.way == CountersWay::counted;
-  bool is_set_up = false;
-  std::exception_ptr failed;
-  // Setting up holds kernels that run for some 0.1 s (H100), as their records would have it.
-  const auto set_up = [&] {
-    if (std::exchange(is_set_up, true)) return;
-    gpu.is_sampled = true;
-    try {
-      gpu.sampler->set_up();
-    } catch (...) {
-      failed = std::current_exception();
-    }
-  };
-  if (was_counted && !take_over(gpu, set_up)) return false;
-  set_up();
+  if (gpu.way == CountersWay::counted && !take_over(gpu)) return false;
+  gpu.is_sampled = true;
   try {
-    if (failed) std::rethrow_exception(failed);
+    gpu.sampler->set_up();
   } catch (const CountersUnavailable& failure) {
     if (failure.status() == CountersStatus::denied || failure.status() == CountersStatus::busy) throw;
     gpu.sampled->give_back();

@@ -53,9 +53,9 @@ struct UsedGpu {
 class GpuSamplers {
  public:
   struct Listener {
-    /// Whoever counts a GPU's launches gives its counters back, and calls `when_free`, if there is somebody, while nothing runs.
-    /// @returns whether that was done; if not, it is tried again
-    std::function<bool(const UsedGpu&, const std::function<void()>& when_free)> release_counters;
+    /// Whoever counts a GPU's launches gives its counters back, and ends its records. @returns whether that was done; if not, it is tried
+    /// again
+    std::function<bool(const UsedGpu&)> release_counters;
     std::function<void(const UsedGpu&)> reclaim_counters;  ///< the GPU cannot be sampled
     std::function<void(const UsedGpu&)> begins;            ///< a GPU is sampled from now on
     std::function<void(const UsedGpu&, CountersStatus, const std::string& why)> ended;  ///< for good
@@ -87,7 +87,7 @@ class GpuSamplers {
   bool wait(std::chrono::nanoseconds time);
   void sample(UsedGpu& gpu);
   bool begin_to_sample(UsedGpu& gpu);
-  bool take_over(UsedGpu& gpu, const std::function<void()>& when_free);
+  bool take_over(UsedGpu& gpu);
 
   const std::optional<std::chrono::milliseconds> after_;
   const std::filesystem::path windows_;

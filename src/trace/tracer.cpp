@@ -49,7 +49,7 @@ Tracer::Tracer(TracerOptions options, Driver& driver, std::function<void(const s
       streams_(driver),
       file_(options_.file),
       gpus_(counts() ? options_.samples_after : std::nullopt, options_.windows, driver, table_, captures_,
-            {[this](const UsedGpu& gpu, const auto& when_free) { return release_counters(gpu, when_free); },
+            {[this](const UsedGpu& gpu) { return release_counters(gpu); },
              [this](const UsedGpu& gpu) { reclaim_counters(gpu); },
              [this](const UsedGpu& gpu) { sampling_begins(gpu); },
              [this](const UsedGpu& gpu, CountersStatus status, const std::string& why) {
@@ -132,7 +132,7 @@ Tracer::Context& Tracer::make_context(void* handle) {
 }
 
 /// The counters of a GPU, which those who count its launches hold. @returns false where its kernels have not ended: it can be tried again
-bool Tracer::release_counters(const UsedGpu& gpu, const std::function<void()>& when_free) {
+bool Tracer::release_counters(const UsedGpu& gpu) {
   const std::vector<std::shared_ptr<Context>> contexts = counted_contexts();
   return std::ranges::all_of(contexts, [&](const std::shared_ptr<Context>& context) {
     if (context->gpu != &gpu) return true;
@@ -141,7 +141,7 @@ bool Tracer::release_counters(const UsedGpu& gpu, const std::function<void()>& w
       context->gpu->lacks_records = true;
       driver_.keep_records(context->handle, false);
     };
-    return context->counter->release(end_records, when_free);
+    return context->counter->release(end_records);
   });
 }
 

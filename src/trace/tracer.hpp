@@ -171,7 +171,7 @@ class Tracer : public ProgramListener {
   Context& make_context(void* handle);
   std::vector<std::shared_ptr<Context>> counted_contexts() const;
 
-  bool release_counters(const UsedGpu& gpu, const std::function<void()>& when_free);
+  bool release_counters(const UsedGpu& gpu);
   void reclaim_counters(const UsedGpu& gpu);
   void keep_records(const UsedGpu& gpu, bool kept);
   bool resume_records(void* handle);
