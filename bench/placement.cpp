@@ -19,7 +19,7 @@ Case make_case(const Planner& on, int block_threads, std::int64_t grid_blocks, c
           .work = work,
           .suite = suite,
           .parameters = {{"block_threads", std::to_string(block_threads)}, {"grid", grid}, {"shape", shape}},
-          .trace = true,
+          .record_warps = true,
           .expected_cause = shape == "equal"           ? on.cause_of_grid(kSpin, "plain", launch)
                             : shape == "uneven_blocks" ? "uneven_blocks"
                                                        : "uneven_warps"};

@@ -118,7 +118,7 @@ const Kernel kSharedStaging{"shared_staging",
                             "each block fills its shared memory and stays for its cycles",
                             kSharedStagingVariants,
                             prepare_compiled_staging,
-                            /*trace_agrees_with_counter=*/false,
+                            /*warp_records_agree_with_counter=*/false,
                             kPollCyclesPerWarp};
 
 }  // namespace occbench

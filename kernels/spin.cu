@@ -27,7 +27,7 @@ class PreparedSpin final : public Prepared {
   }
 
   Check check(cudaStream_t stream) override {
-    const std::vector<WarpRecord> records = trace(stream);
+    const std::vector<WarpRecord> records = record_warps(stream);
     for (std::size_t i = 0; i < records.size(); ++i) {
       const auto warp = static_cast<std::int64_t>(i);
       const std::int64_t wanted =
@@ -38,7 +38,7 @@ class PreparedSpin final : public Prepared {
     return Check::ok;
   }
 
-  std::vector<WarpRecord> trace(cudaStream_t stream) override {
+  std::vector<WarpRecord> record_warps(cudaStream_t stream) override {
     DeviceBuffer<WarpRecord> records(static_cast<std::size_t>(launch_.grid_blocks * warps_per_block_));
     records.fill_bytes(0xff);
     launch_recording_to(records.data(), stream);
@@ -76,7 +76,7 @@ const Kernel kSpin{"spin",
                    "each warp stays resident for its number of cycles",
                    kSpinVariants,
                    prepare_spin,
-                   /*trace_agrees_with_counter=*/true,
+                   /*warp_records_agree_with_counter=*/true,
                    kPollCyclesPerWarp};
 
 }  // namespace occbench

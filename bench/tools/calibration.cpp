@@ -10,7 +10,7 @@ namespace occbench::bench_calibration {
 namespace {
 
 Case make_case(const Planner& on, int block_threads, double waves, const std::string& shape, const Work& work,
-               bool trace = false) {
+               bool record_warps = false) {
   const Launch launch{.block_threads = block_threads};
   Case chosen{.kernel = &kSpin,
               .variant = "plain",
@@ -21,7 +21,7 @@ Case make_case(const Planner& on, int block_threads, double waves, const std::st
                              {"waves", fmt::format("{:.2f}", waves)},
                              {"shape", shape},
                              {"cycles", fmt::format("{:.0f}", work.cycles)}},
-              .trace = trace};
+              .record_warps = record_warps};
   chosen.launch.grid_blocks = on.grid(kSpin, "plain", launch, waves);
   return chosen;
 }

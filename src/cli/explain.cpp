@@ -225,12 +225,12 @@ Explained explained(CaseRecord record, std::span<const CaseRecord> all) {
   return {std::move(record), std::move(findings)};
 }
 
-/// What its achieved occupancy is read by: "counter", "trace" or "simulated".
+/// What its achieved occupancy is read by: "counter", "warp records" or "simulated".
 std::string_view read_by(const CaseRecord& record) {
   const AchievedSource source = record.readings.achieved_source.value_or(AchievedSource::counter);
-  return source == AchievedSource::simulated ? "simulated"
-         : source == AchievedSource::trace   ? "trace"
-                                             : "counter";
+  return source == AchievedSource::simulated      ? "simulated"
+         : source == AchievedSource::warp_records ? "warp records"
+                                                  : "counter";
 }
 
 /// Of a row that nothing can be said of.

@@ -117,7 +117,7 @@ void print_regions(std::span<const CaseRecord> cases, std::ostream& out) {
         {milliseconds(sums.us), fmt::format("{:.1f}", all_us > 0 ? 100 * sums.us / all_us : 0),
          fmt::format("{}", sums.launches), sums.counted_share(),
          sums.counted_us > 0 ? fmt::format("{:.1f}", 100 * sums.achieved_us / sums.counted_us) : "-",
-         milliseconds(region.saved_us), name.empty() ? "(none)" : name,
+         milliseconds(region.saved_us), name.empty() ? "(no range)" : name,
          narrow(region.first->record->identity.name)});
   }
   fmt::print(out, "{}\n", text_table(lines, ">>>>>><<"));

@@ -30,9 +30,9 @@ struct OtherBuild {
 struct OtherBuilds {
   std::optional<OtherBuild> faster{};   ///< the fastest build, where it takes at most 0.95 of the time
   std::optional<OtherBuild> roomier{};  ///< of those with more registers the fastest, however fast
-  std::optional<OtherBuild>
-      leaner{};  ///< of those with fewer registers or less shared memory, and more theory, likewise
-  std::optional<OtherBuild> carveout{};  ///< of those with a smaller carveout likewise
+  /// Of those with fewer registers or less shared memory, and more theory: as is advised, the one of the highest theory that needs most.
+  std::optional<OtherBuild> leaner{};
+  std::optional<OtherBuild> carveout{};  ///< of those with a smaller carveout the fastest
 };
 
 /// Points, and between what they lie in nine of ten launches: which SMs get the last blocks is chance.

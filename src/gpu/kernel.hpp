@@ -33,8 +33,9 @@ struct Variant {
   const void* function;                       ///< the `__global__` function, as cudaLaunchKernel takes it;
                                               ///< null where the runtime launches what only it knows
   std::span<const Assembled> assembled = {};  ///< where to look for the assembler's report
-  const void* traced_function = nullptr;      ///< what Prepared::trace launches, where it is another function
-  std::optional<Compiled> compiled = {};      ///< where it is known without asking the runtime
+  const void* recording_function =
+      nullptr;  ///< what Prepared::record_warps launches, where it is another function
+  std::optional<Compiled> compiled = {};  ///< where it is known without asking the runtime
 };
 
 /// Which suites a case belongs to: its own and every larger one.
@@ -68,7 +69,8 @@ struct Case {
       {};              ///< what the experiment varies: names the case
   bool small = false;  ///< made small for a tool that slows kernels down: how long they take says nothing
   bool cold = false;   ///< each launch finds nothing of its data in L2; else the one before left it there
-  bool trace = false;  ///< placement is of interest: the harness traces it too, in a launch of its own
+  bool record_warps =
+      false;  ///< placement is of interest: its warps are recorded too, in a launch of its own
   std::string expected_cause = {};            ///< as the column; declared from what the case is made to do
   std::shared_ptr<const Variant> built = {};  ///< instead of one of the kernel's variants: made for this case
   Prepare prepare = {};                       ///< instead of the kernel's
@@ -109,7 +111,7 @@ class Prepared {
   /// Recording makes it another launch than the one that is timed and counted. What is queued before it is
   /// no launch whose blocks wait for room (FirstGpc); up to 1 MiB of memory may be filled, while filling 16
   /// MiB is such a launch. @throws CudaError
-  virtual std::vector<WarpRecord> trace(cudaStream_t) {
+  virtual std::vector<WarpRecord> record_warps(cudaStream_t) {
     return {};
   }
 
@@ -123,9 +125,9 @@ struct Kernel {
   std::span<const Variant> variants;
   std::unique_ptr<Prepared> (*prepare)(const Case& chosen, const Variant& variant, const Device& device);
 
-  /// Achieved occupancy by Prepared::trace was shown to be the counter's, so that it can stand in for it
+  /// Achieved occupancy by Prepared::record_warps was shown to be the counter's, so that it can stand in for it
   /// where the counters cannot be read.
-  bool trace_agrees_with_counter = false;
+  bool warp_records_agree_with_counter = false;
 
   /// Its warps wait for a clock: Tasks::poll_cycles_per_warp of every case of it.
   double poll_cycles_per_warp = 0;

@@ -8,7 +8,7 @@
 #include <fmt/core.h>
 
 #include "files/output.hpp"
-#include "measure/trace.hpp"
+#include "measure/warp_records.hpp"
 #include "occupancy/occupancy.hpp"
 #include "occupancy/statistics.hpp"
 #include "occupancy/text.hpp"
@@ -24,13 +24,13 @@ void note_no_timeline(const std::exception& error, MeasuredCase& into) {
   add_note(into.record.note, fmt::format("no timeline: {}", error.what()));
 }
 
-/// Traced launches of which per-SM figures, or what stands in for the counter, are made.
-constexpr std::size_t kTracedLaunches = 4;
+/// Recorded launches of which per-SM figures, or what stands in for the counter, are made.
+constexpr std::size_t kRecordedLaunches = 4;
 
-using Traces = std::vector<std::vector<WarpRecord>>;  ///< a traced launch each
+using RecordsOfLaunches = std::vector<std::vector<WarpRecord>>;
 
-/// How the records of a trace are read.
-struct TraceShape {
+/// How the records of a launch are read.
+struct RecordShape {
   int warps_per_block;
   int max_warps_per_sm;
 
@@ -39,73 +39,74 @@ struct TraceShape {
   }
 };
 
-/// Where the counters are closed, and a trace of this very kernel says the same.
+/// Where the counters are closed, and the records of this very kernel say the same.
 bool stands_in(const PlannedCase& planned, Instruments& instruments, const Limits& limits,
                const CaseRecord& record) {
   const std::optional<CountersStatus>& status = record.readings.status;
   const bool closed = status != CountersStatus::ok && status != CountersStatus::off;
-  if (!closed || !planned.chosen.kernel->trace_agrees_with_counter) return false;
-  if (planned.variant->traced_function == nullptr) return true;
-  Variant traced = *planned.variant;
-  traced.function = planned.variant->traced_function;
-  const Usage usage = instruments.inspect(traced).usage;
-  const double traced_pct = theoretical_occupancy(limits, planned.chosen.launch, usage).theoretical_pct;
-  return record.theory && traced_pct == record.theory->theoretical_pct;
+  if (!closed || !planned.chosen.kernel->warp_records_agree_with_counter) return false;
+  if (planned.variant->recording_function == nullptr) return true;
+  Variant recording = *planned.variant;
+  recording.function = planned.variant->recording_function;
+  const Usage usage = instruments.inspect(recording).usage;
+  const double recording_pct = theoretical_occupancy(limits, planned.chosen.launch, usage).theoretical_pct;
+  return record.theory && recording_pct == record.theory->theoretical_pct;
 }
 
-/// Empty where the kernel keeps no trace.
-Traces traces_of(ReadyCase& ready, std::size_t launches) {
-  Traces traces;
-  while (traces.size() < launches) {
+/// Empty where the kernel keeps none.
+RecordsOfLaunches records_of(ReadyCase& ready, std::size_t count) {
+  RecordsOfLaunches launches;
+  while (launches.size() < count) {
     ready.make_ready();
-    traces.push_back(ready.trace());
-    if (traces.back().empty()) return {};
+    launches.push_back(ready.record_warps());
+    if (launches.back().empty()) return {};
   }
-  return traces;
+  return launches;
 }
 
 void take_achieved_from(const std::vector<double>& achieved_pct, CaseRecord& record) {
   record.readings.counters.achieved_pct = median(achieved_pct);
   record.readings.achieved_spread_points = quartiles(achieved_pct).range();
-  record.readings.achieved_source = AchievedSource::trace;
-  add_note(
-      record.note,
-      "achieved_pct is that of traced launches, which can place the blocks of a partial last wave otherwise");
+  record.readings.achieved_source = AchievedSource::warp_records;
+  add_note(record.note,
+           "achieved_pct is that of launches whose warps were recorded, which can place the blocks of a "
+           "partial last wave otherwise");
 }
 
-/// The trace and the counter of the very same launches: what the trace is worth where it has to stand in.
-void trace_and_count(ReadyCase& ready, Instruments& instruments, const CounterSetup& counters,
-                     const TraceShape& shape, MeasuredCase& into) {
+/// The records and the counter of the very same launches: what the records are worth where they have to stand in.
+void record_and_count(ReadyCase& ready, Instruments& instruments, const CounterSetup& counters,
+                      const RecordShape& shape, MeasuredCase& into) {
   const std::string counter(find_column("achieved_pct")->counter.value().metric);
-  std::vector<double> traced;
+  std::vector<double> recorded;
   const Counted counted = count_launches(
-      instruments, counters, {counter}, [&] { traced.push_back(shape.achieved_pct(ready.trace())); },
+      instruments, counters, {counter}, [&] { recorded.push_back(shape.achieved_pct(ready.record_warps())); },
       [&] { ready.make_ready(); });
   add_note(into.record.note, counted.note);
   if (counted.status != CountersStatus::ok) return;
-  into.samples.add("same_launch_trace_pct", traced);
+  into.samples.add("same_launch_trace_pct", recorded);
   into.samples.add("same_launch_counter_pct", counted.readings.at(counter));
 }
 
-/// @returns the traces; empty where the kernel keeps none
-Traces trace_launches(const PlannedCase& planned, ReadyCase& ready, const TraceShape& shape, bool per_sm,
-                      bool as_counter, MeasuredCase& into) {
-  Traces traces = traces_of(ready, per_sm || as_counter ? kTracedLaunches : std::size(kTracePrefixes));
-  if (traces.empty()) {
-    if (per_sm) add_note(into.record.note, "no file per SM: this kernel keeps no trace");
-    return traces;
+/// @returns the records; empty where the kernel keeps none
+RecordsOfLaunches record_launches(const PlannedCase& planned, ReadyCase& ready, const RecordShape& shape,
+                                  bool per_sm, bool as_counter, MeasuredCase& into) {
+  RecordsOfLaunches launches =
+      records_of(ready, per_sm || as_counter ? kRecordedLaunches : std::size(kWarpRecordPrefixes));
+  if (launches.empty()) {
+    if (per_sm) add_note(into.record.note, "no file per SM: this kernel keeps no records of its warps");
+    return launches;
   }
-  if (planned.chosen.trace) {
-    for (std::size_t i = 0; i < std::size(kTracePrefixes); ++i) {
-      add_trace_samples(into.samples, traces[i], shape.warps_per_block, shape.max_warps_per_sm,
-                        kTracePrefixes[i]);
+  if (planned.chosen.record_warps) {
+    for (std::size_t i = 0; i < std::size(kWarpRecordPrefixes); ++i) {
+      add_warp_record_samples(into.samples, launches[i], shape.warps_per_block, shape.max_warps_per_sm,
+                              kWarpRecordPrefixes[i]);
     }
   }
   const std::vector<double> achieved =
-      mapped(traces, [&](const auto& records) { return shape.achieved_pct(records); });
+      mapped(launches, [&](const auto& records) { return shape.achieved_pct(records); });
   into.samples.add("achieved_pct_by_trace", achieved);
   if (as_counter) take_achieved_from(achieved, into.record);
-  return traces;
+  return launches;
 }
 
 /// A predicted timeline in microseconds and percent.
@@ -242,24 +243,25 @@ void write_timeline(const Activity& activity, const std::filesystem::path& folde
   }
 }
 
-void trace_case(const PlannedCase& planned, ReadyCase& ready, Instruments& instruments, const Device& device,
-                const std::optional<std::filesystem::path>& per_sm, const CounterSetup& counters,
-                MeasuredCase& into) {
+void record_warps_of_case(const PlannedCase& planned, ReadyCase& ready, Instruments& instruments,
+                          const Device& device, const std::optional<std::filesystem::path>& per_sm,
+                          const CounterSetup& counters, MeasuredCase& into) {
   CaseRecord& record = into.record;
   try {
     const bool as_counter = stands_in(planned, instruments, device.limits, record);
-    if (!planned.chosen.trace && !per_sm && !as_counter) return;
-    const TraceShape shape{warps_of_block(planned.chosen.launch.block_threads),
-                           device.limits.max_warps_per_sm};
-    const Traces traces = trace_launches(planned, ready, shape, per_sm.has_value(), as_counter, into);
-    if (!per_sm || traces.empty()) return;
+    if (!planned.chosen.record_warps && !per_sm && !as_counter) return;
+    const RecordShape shape{warps_of_block(planned.chosen.launch.block_threads),
+                            device.limits.max_warps_per_sm};
+    const RecordsOfLaunches launches =
+        record_launches(planned, ready, shape, per_sm.has_value(), as_counter, into);
+    if (!per_sm || launches.empty()) return;
     replace_text(case_file(*per_sm, record.identity, "per_sm"),
-                 per_sm_csv(record.identity, traces, shape.warps_per_block, shape.max_warps_per_sm));
+                 per_sm_csv(record.identity, launches, shape.warps_per_block, shape.max_warps_per_sm));
     if (record.readings.status == CountersStatus::ok)
-      trace_and_count(ready, instruments, counters, shape, into);
+      record_and_count(ready, instruments, counters, shape, into);
   } catch (const std::exception& error) {
     if (per_sm) into.missed = true;
-    add_note(record.note, fmt::format("not traced: {}", error.what()));
+    add_note(record.note, fmt::format("its warps were not recorded: {}", error.what()));
   }
 }
 
@@ -318,8 +320,8 @@ std::string per_sm_csv(const CaseIdentity& of, std::span<const std::vector<WarpR
   return text;
 }
 
-void add_trace_samples(SamplesOfCase& samples, std::span<const WarpRecord> records, int warps_per_block,
-                       int max_warps_per_sm, std::string_view prefix) {
+void add_warp_record_samples(SamplesOfCase& samples, std::span<const WarpRecord> records, int warps_per_block,
+                             int max_warps_per_sm, std::string_view prefix) {
   if (records.empty()) return;
   const std::vector<BlockRecord> blocks = blocks_of(records, warps_per_block);
   const std::vector<SmRecord> sms = sms_of(records, warps_per_block);

@@ -12,7 +12,7 @@
 #include "measure/activity.hpp"
 #include "simulate/residency.hpp"
 
-// What is measured of a case where it is asked for: occupancy over time, what each SM did, and traces. Each is made
+// What is measured of a case where it is asked for: occupancy over time, what each SM did, and records of warps. Each is made
 // in launches of its own.
 namespace occbench {
 
@@ -26,13 +26,13 @@ std::optional<Activity> sample_activity(const PlannedCase& planned, ReadyCase& r
 void write_timeline(const Activity& activity, const std::filesystem::path& folder, double warp_slots,
                     MeasuredCase& into);
 
-/// Traces launches of a case where its placement is of interest, where a file per SM was asked for, or where
-/// the counters are closed and a trace of this very kernel says the same: achieved occupancy then is the
-/// trace's. Whatever goes wrong stands in the note.
+/// Records the warps of a case's launches where its placement is of interest, where a file per SM was asked for, or where
+/// the counters are closed and the records of this very kernel say the same: achieved occupancy then is
+/// theirs. Whatever goes wrong stands in the note.
 /// @param per_sm  folder for the file per SM
-void trace_case(const PlannedCase& planned, ReadyCase& ready, Instruments& instruments, const Device& device,
-                const std::optional<std::filesystem::path>& per_sm, const CounterSetup& counters,
-                MeasuredCase& into);
+void record_warps_of_case(const PlannedCase& planned, ReadyCase& ready, Instruments& instruments,
+                          const Device& device, const std::optional<std::filesystem::path>& per_sm,
+                          const CounterSetup& counters, MeasuredCase& into);
 
 // What these write.
 
@@ -50,7 +50,7 @@ std::filesystem::path case_file(const std::filesystem::path& folder, const CaseI
 std::string timeline_csv(const CaseIdentity& of, const Activity& measured, const Timeline* predicted,
                          double warp_slots);
 
-/// What each SM did in each traced launch as CSV: experiment, case, launch (from 0), sm, blocks, achieved_pct
+/// What each SM did in each recorded launch as CSV: experiment, case, launch (from 0), sm, blocks, achieved_pct
 /// (resident warps over the SM's maximum, in cycles in which it had any), start_order (1
 /// for the SM that began first; those that began at one step of the clock share a place), first_start_us and
 /// last_end_us (from the launch's first start), replacement_latency_median_us (from the end of a block to the
@@ -59,17 +59,17 @@ std::string timeline_csv(const CaseIdentity& of, const Activity& measured, const
 std::string per_sm_csv(const CaseIdentity& of, std::span<const std::vector<WarpRecord>> launches,
                        int warps_per_block, int max_warps_per_sm);
 
-/// The first traced launch of a case, and the second: what differs between them is not decided by the launch.
-inline constexpr std::string_view kTracePrefixes[] = {"trace_", "trace_again_"};
+/// The first recorded launch of a case, and the second: what differs between them is not decided by the launch.
+inline constexpr std::string_view kWarpRecordPrefixes[] = {"trace_", "trace_again_"};
 
-/// Adds what a traced launch of a case says, under names with `prefix` for `trace_`:
-///   trace_achieved_pct           achieved occupancy of the traced launch, one value
+/// Adds what a recorded launch of a case says, under names with `prefix` for `trace_`:
+///   trace_achieved_pct           achieved occupancy of the recorded launch, one value
 ///   trace_sm                     for each block, in the order of the grid: the SM that ran it
 ///   trace_start_ns, trace_end_ns likewise: from the first block's start
 ///   trace_sm_cycles              likewise: from its start to its end on the clock of its SM
 ///   trace_replacement_latency_cycles       for each block that took an ended one's place: cycles in between
 ///   trace_most_blocks            for each SM that ran any, ascending: blocks resident at once
-void add_trace_samples(SamplesOfCase& samples, std::span<const WarpRecord> records, int warps_per_block,
-                       int max_warps_per_sm, std::string_view prefix = kTracePrefixes[0]);
+void add_warp_record_samples(SamplesOfCase& samples, std::span<const WarpRecord> records, int warps_per_block,
+                             int max_warps_per_sm, std::string_view prefix = kWarpRecordPrefixes[0]);
 
 }  // namespace occbench

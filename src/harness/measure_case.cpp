@@ -228,7 +228,7 @@ std::optional<MeasuredCase> measure_case(const PlannedCase& planned, const Measu
     record.readings.counters.sm_clock_mhz = watch.sm_clock_mhz;
   }
 
-  // Counters, occupancy over time and traces, each in launches of its own, as long as the context lives. A run
+  // Counters, occupancy over time and warp records, each in launches of its own, as long as the context lives. A run
   // that is interrupted here ends its case first, for a resumed one would take the row for the whole of it.
   std::optional<Activity> activity;
   if (ready) {
@@ -238,8 +238,8 @@ std::optional<MeasuredCase> measure_case(const PlannedCase& planned, const Measu
     if (with.options.timeline && goes_on())
       activity = sample_activity(planned, *ready, with.instruments, warp_slots, measured);
     if (goes_on()) {
-      trace_case(planned, *ready, with.instruments, with.device, with.options.per_sm, with.counters,
-                 measured);
+      record_warps_of_case(planned, *ready, with.instruments, with.device, with.options.per_sm, with.counters,
+                           measured);
     }
     // Left open where it could not be set before each of these launches too.
     if (record.first_gpc && !with.instruments.take_first_gpc()) record.first_gpc.reset();
@@ -296,8 +296,8 @@ void ReadyCase::launch_and_wait() {
   instruments_.synchronize();
 }
 
-std::vector<WarpRecord> ReadyCase::trace() {
-  return prepared_->trace(instruments_.stream());
+std::vector<WarpRecord> ReadyCase::record_warps() {
+  return prepared_->record_warps(instruments_.stream());
 }
 
 CounterSetup set_up_counters(Instruments& instruments, const Options& options) {

@@ -57,14 +57,14 @@ class ReadyCase {
   /// Microseconds of one launch. @throws CudaError
   double time_launch();
 
-  /// Does what comes before a launch that is counted, sampled or traced.
+  /// Does what comes before a launch that is counted, sampled or recorded.
   void make_ready();
 
   /// One launch, from its queue to its end. @throws CudaError
   void launch_and_wait();
 
-  /// As Prepared::trace.
-  std::vector<WarpRecord> trace();
+  /// As Prepared::record_warps.
+  std::vector<WarpRecord> record_warps();
 
   Prepared& prepared() const {
     return *prepared_;

@@ -220,7 +220,8 @@ struct Parser {
     path("--occ_timeline", options.timeline,
          "write occupancy over time to FOLDER/EXPERIMENT.CASE.timeline.csv, predicted beside it");
     path("--occ_per_sm", options.per_sm,
-         "write what each SM did to FOLDER/EXPERIMENT.CASE.per_sm.csv, where the kernel can be traced");
+         "write what each SM did to FOLDER/EXPERIMENT.CASE.per_sm.csv, where the kernel keeps records of its "
+         "warps");
     text(
         "--occ_shuffle", [this](const std::string& seed) { options.shuffle = seed_of(seed); },
         "cases in random order; a number repeats an order")

@@ -99,10 +99,10 @@ std::vector<Knob> knobs_of(FittedTo stage, const DeviceModel& model) {
   return knobs;
 }
 
-/// In launches of equal blocks GPC clocks part by more or less than in the traced one, whose load is another.
-Knob clock_scale(const std::vector<int>& traced_ppm, double start) {
-  return {start, 0, 10, [traced_ppm](DeviceModel& model, double scale) {
-            std::ranges::transform(traced_ppm, model.gpc_clock_ppm.begin(),
+/// In launches of equal blocks GPC clocks part by more or less than in the recorded one, whose load is another.
+Knob clock_scale(const std::vector<int>& recorded_ppm, double start) {
+  return {start, 0, 10, [recorded_ppm](DeviceModel& model, double scale) {
+            std::ranges::transform(recorded_ppm, model.gpc_clock_ppm.begin(),
                                    [&](int ppm) { return static_cast<int>(std::lround(ppm * scale)); });
           }};
 }
@@ -144,10 +144,10 @@ struct Run {
 
 /// The SMs that had a second block before all had one, as a run; and those that did not, as runs of ascending
 /// SMs in the order in which they had their first. Empty if an SM had none.
-std::vector<Run> first_runs(int sm_count, std::span<const TracedBlock> blocks) {
+std::vector<Run> first_runs(int sm_count, std::span<const RecordedBlock> blocks) {
   std::vector<int> taken(static_cast<std::size_t>(sm_count));
   std::vector<int> order;
-  for (const TracedBlock& block : blocks) {
+  for (const RecordedBlock& block : blocks) {
     if (static_cast<int>(order.size()) == sm_count) break;
     if (block.sm < 0 || block.sm >= sm_count) return {};
     if (taken[static_cast<std::size_t>(block.sm)]++ == 0) order.push_back(block.sm);
@@ -176,17 +176,17 @@ std::vector<Run> first_runs(int sm_count, std::span<const TracedBlock> blocks) {
   return runs;
 }
 
-using Traces = std::initializer_list<std::span<const TracedBlock>>;
+using RecordedLaunches = std::initializer_list<std::span<const RecordedBlock>>;
 
 /// Mean cycles from the last end on an SM to the next start there, over some SMs.
-std::optional<double> mean_replacement_latency(std::span<const int> sms, Traces traces) {
+std::optional<double> mean_replacement_latency(std::span<const int> sms, RecordedLaunches launches) {
   double sum = 0;
   int count = 0;
-  for (const std::span<const TracedBlock> blocks : traces) {
+  for (const std::span<const RecordedBlock> blocks : launches) {
     for (const int sm : sms) {
       std::vector<double> ends;
       std::vector<double> starts;
-      for (const TracedBlock& block : blocks) {
+      for (const RecordedBlock& block : blocks) {
         if (block.sm != sm) continue;
         ends.push_back(block.end_cycles);
         starts.push_back(block.start_cycles);
@@ -214,13 +214,13 @@ std::vector<std::span<const int>> pairs_of(const Run& run) {
 }
 
 /// What a block replacement takes longer on each TPC than on the nearest. As far as the mean one where none
-/// was traced.
-std::vector<int> tpc_replacement_latency_cycles(std::span<const Run> runs, Traces traces) {
+/// was recorded.
+std::vector<int> tpc_replacement_latency_cycles(std::span<const Run> runs, RecordedLaunches launches) {
   constexpr double kStep = 10;
   std::vector<std::optional<double>> all;
   for (const Run& run : runs) {
     for (const std::span<const int> pair : pairs_of(run))
-      all.push_back(mean_replacement_latency(pair, traces));
+      all.push_back(mean_replacement_latency(pair, launches));
   }
   double least = std::numeric_limits<double>::infinity();
   double sum = 0;
@@ -241,11 +241,11 @@ std::vector<int> tpc_replacement_latency_cycles(std::span<const Run> runs, Trace
 }
 
 /// Cycles of the SMs' own clock in one of the common clock; 1 where none were recorded.
-double clock_rate(std::span<const int> sms, Traces traces) {
+double clock_rate(std::span<const int> sms, RecordedLaunches launches) {
   double own = 0;
   double common = 0;
-  for (const std::span<const TracedBlock> blocks : traces) {
-    for (const TracedBlock& block : blocks) {
+  for (const std::span<const RecordedBlock> blocks : launches) {
+    for (const RecordedBlock& block : blocks) {
       if (block.own_cycles <= 0 || std::ranges::find(sms, block.sm) == sms.end()) continue;
       own += block.own_cycles;
       common += block.end_cycles - block.start_cycles;
@@ -255,21 +255,21 @@ double clock_rate(std::span<const int> sms, Traces traces) {
 }
 
 /// How much faster than the mean SM's each GPC's clock is, then those of the pairs of singleton SMs.
-std::vector<int> clock_ppm(std::span<const Run> runs, Traces traces) {
+std::vector<int> clock_ppm(std::span<const Run> runs, RecordedLaunches launches) {
   constexpr double kStep = 10;
   std::vector<double> of_gpcs;
   std::vector<double> of_pairs;
   double sum = 0;
   double sms = 0;
   for (const Run& run : runs) {
-    const double rate = clock_rate(run.sms, traces);
+    const double rate = clock_rate(run.sms, launches);
     sum += rate * static_cast<double>(run.sms.size());
     sms += static_cast<double>(run.sms.size());
     if (!run.singleton) {
       of_gpcs.push_back(rate);
       continue;
     }
-    for (const std::span<const int> pair : pairs_of(run)) of_pairs.push_back(clock_rate(pair, traces));
+    for (const std::span<const int> pair : pairs_of(run)) of_pairs.push_back(clock_rate(pair, launches));
   }
   const auto ppm = [&](double rate) {
     return static_cast<int>(kStep * std::round(1e6 / kStep * (rate * sms / sum - 1)));
@@ -307,7 +307,8 @@ DeviceProfile fit_parameters(DeviceProfile profile, const Limits& limits,
                           {by_chance, ordered.end()}, search);
 }
 
-bool find_gpcs(DeviceModel& model, std::span<const TracedBlock> blocks, std::span<const TracedBlock> again) {
+bool find_gpcs(DeviceModel& model, std::span<const RecordedBlock> blocks,
+               std::span<const RecordedBlock> again) {
   constexpr std::size_t kMostSmsOfGpc = 64;
   const int sm_count = model.topology.sm_count();
   std::vector<Run> runs = first_runs(sm_count, blocks);
@@ -330,7 +331,7 @@ bool find_gpcs(DeviceModel& model, std::span<const TracedBlock> blocks, std::spa
   model.topology = Topology(std::move(gpc_sms), singleton_sms);
   model.gpc_clock_ppm = clock_ppm(runs, {blocks, again});
   model.tpc_replacement_latency_cycles = tpc_replacement_latency_cycles(runs, {blocks, again});
-  return std::ranges::any_of(blocks, [](const TracedBlock& block) { return block.own_cycles > 0; });
+  return std::ranges::any_of(blocks, [](const RecordedBlock& block) { return block.own_cycles > 0; });
 }
 
 }  // namespace occbench

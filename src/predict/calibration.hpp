@@ -11,7 +11,7 @@
 
 namespace occbench {
 
-// A device profile from launches of known work: GPCs, TPCs and clocks from a launch that was traced, the
+// A device profile from launches of known work: GPCs, TPCs and clocks from a launch whose warps were recorded, the
 // parameters from what the counters of others read.
 
 /// A launch of known work and what its counters read.
@@ -24,8 +24,8 @@ struct CalibrationLaunch {
   std::optional<int> first_gpc = {};  ///< as Chance has it
 };
 
-/// A block of a traced launch.
-struct TracedBlock {
+/// A block of a recorded launch.
+struct RecordedBlock {
   int sm = 0;
   double start_cycles = 0;  ///< on a clock that is the same for all SMs
   double end_cycles = 0;
@@ -38,10 +38,10 @@ struct TracedBlock {
 /// each of which has the clock of the GPC whose clock is nearest to its own. Where the order tells nothing (a
 /// run of more than 64 SMs, SMs without a block), GPCs are as even as can be.
 /// @param model  whose number of SMs and parameters stay
-/// @param again  blocks of another trace of that launch, for latencies and clocks
-/// @return whether clocks were traced
-bool find_gpcs(DeviceModel& model, std::span<const TracedBlock> blocks,
-               std::span<const TracedBlock> again = {});
+/// @param again  blocks of another recording of that launch, for latencies and clocks
+/// @return whether clocks were measured
+bool find_gpcs(DeviceModel& model, std::span<const RecordedBlock> blocks,
+               std::span<const RecordedBlock> again = {});
 
 /// How far predictions are from the counters, mean over launches: points of occupancy, and a third of a point
 /// for each percent of active cycles.
@@ -52,14 +52,14 @@ double misfit(const DeviceProfile& profile, const Limits& limits,
 struct FitSearch {
   int rounds = 6;
   double first_step = 0.25;  ///< a parameter is first made so much larger, in shares of it
-  /// Of traced clocks. Who takes a tail flips with their scale, so that a search ends near where it began: it begins
+  /// Of measured clocks. Who takes a tail flips with their scale, so that a search ends near where it began: it begins
   /// with several, and the one that explains most is kept. These lie around those that explain four H200s and two H100s.
   std::vector<double> clock_scales = {0.8, 1.0, 1.25, 1.56};
 };
 
 /// The parameters of `profile` fitted, from its values on; a rule that is off in it stays off. One after
 /// another is made larger or smaller, within what it may be on any GPU, as long as the misfit falls: first, with launches of equal blocks in whole
-/// waves, or in no more than one, what these depend on; then, if clocks were traced, their scale and what they
+/// waves, or in no more than one, what these depend on; then, if clocks were measured, their scale and what they
 /// differ by from launch to launch, with all other launches. The same launches give the same profile on every
 /// machine.
 /// @throws InputError as simulate() does.

@@ -14,7 +14,7 @@
 namespace occbench {
 
 // The 90 % interval of a prediction. It goes from the lowest to the highest of the simulations, which differ in
-// what chance and, for a GPU that nobody traced, its clocks decide. From there it goes further by the margin of its
+// what chance and, for a GPU whose clocks nobody measured, these decide. From there it goes further by the margin of its
 // kind of work, which 90 % of recorded launches of that kind needed. (Split conformal prediction: Romano, Patterson,
 // Candès, "Conformalized Quantile Regression", NeurIPS 2019.)
 

@@ -63,7 +63,7 @@ constexpr std::array kParameters{
               .most_elsewhere = 1,
               .most_allowed = 1,
               .matters_to = MattersTo::less_than_a_wave},
-    // The order of blocks traced on H200s.
+    // The order of blocks recorded on H200s.
     Parameter{.name = "gpcs_between_singletons",
               .value = &P::gpcs_between_singletons,
               .typical = 6,
@@ -78,7 +78,7 @@ constexpr std::array kParameters{
               .off = 0,
               .least_elsewhere = 0,
               .most_elsewhere = 380},
-    // Clocks of eleven H200s that nobody traced; up to twice of that elsewhere.
+    // Clocks of eleven H200s whose clocks nobody measured; up to twice of that elsewhere.
     Parameter{.name = "gpc_clock_spread_ppm",
               .value = &P::gpc_clock_spread_ppm,
               .typical = 600,

@@ -12,7 +12,7 @@ namespace occbench {
 enum class FittedTo {
   nothing,       ///< it keeps its typical value, or is measured directly
   whole_waves,   ///< equal blocks in whole waves, or in no more than one: nothing is left to chance
-  known_clocks,  ///< launches in which chance decides who takes the last blocks, if GPC clocks were traced
+  known_clocks,  ///< launches in which chance decides who takes the last blocks, if GPC clocks were measured
 };
 
 /// Which launches depend on a parameter.

@@ -23,8 +23,8 @@ constexpr double kGenericRunsMicroseconds = 10'000;
 /// Work of this mean length has no overheads to speak of.
 constexpr double kVeryLongCycles = 1e9;
 
-/// How far apart the clocks of a GPU are that nobody traced, of a profile's `gpc_clock_spread_ppm`. With the 600 ppm of the
-/// built-in profiles clocks are drawn up to 1,200 to 2,400 ppm from the mean. Of three traced GPUs (the profiles under
+/// How far apart the clocks of a GPU are that nobody measured, of a profile's `gpc_clock_spread_ppm`. With the 600 ppm of the
+/// built-in profiles clocks are drawn up to 1,200 to 2,400 ppm from the mean. Of three measured GPUs (the profiles under
 /// results/) clocks have standard deviations of 780, 1,050 and 1,880 ppm, as if drawn up to 1,350, 1,820 and 3,260 ppm from it;
 /// launches of another H200 (tests/data/h200_launches) are explained best by 600. The most likely comes first,
 /// since large grids are simulated only once.

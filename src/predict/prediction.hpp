@@ -31,7 +31,7 @@ struct Losses {
 };
 
 /// Expected values of the counters: medians over simulations that differ in what chance decides (how ties fall,
-/// which GPC begins, for how long warps stay in lockstep), and where nobody has traced the GPU's clocks also in
+/// which GPC begins, for how long warps stay in lockstep), and where nobody has measured the GPU's clocks also in
 /// these. Nothing that was measured of the launch is in them.
 struct Prediction : SimulatedReadings {
   std::string device_profile;

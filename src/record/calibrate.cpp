@@ -16,17 +16,17 @@ const std::string& name_of(const CaseRecord& record) {
   return record.identity.name;
 }
 
-/// The traced case's blocks by the trace whose samples' names begin so.
-std::vector<TracedBlock> traced_blocks(std::span<const CaseRecord> cases, std::span<const Sample> samples,
-                                       std::string_view trace) {
-  std::vector<TracedBlock> blocks;
-  const auto at = [&](std::int64_t index) -> TracedBlock& {
+/// The recorded case's blocks, of the launch whose samples' names begin so.
+std::vector<RecordedBlock> recorded_blocks(std::span<const CaseRecord> cases, std::span<const Sample> samples,
+                                           std::string_view launch) {
+  std::vector<RecordedBlock> blocks;
+  const auto at = [&](std::int64_t index) -> RecordedBlock& {
     if (static_cast<std::size_t>(index) >= blocks.size()) blocks.resize(static_cast<std::size_t>(index) + 1);
     return blocks[static_cast<std::size_t>(index)];
   };
   for (const Sample& sample : samples) {
-    if (!sample.quantity.starts_with(trace)) continue;
-    const std::string_view quantity = std::string_view(sample.quantity).substr(trace.size());
+    if (!sample.quantity.starts_with(launch)) continue;
+    const std::string_view quantity = std::string_view(sample.quantity).substr(launch.size());
     const auto of = std::ranges::find(cases, sample.case_name, name_of);
     if (of == cases.end() || !of->launch) continue;
     if (sample.index < 0 || sample.index >= of->launch->grid_blocks) continue;
@@ -98,13 +98,13 @@ Calibration read_calibration(std::span<const CaseRecord> cases, std::span<const 
   if (!launches.bytes_per_cycle.empty()) {
     profile.model.parameters.bytes_per_cycle = std::round(median(launches.bytes_per_cycle));
   }
-  bool clocks_are_known = find_gpcs(profile.model, traced_blocks(of_first_unit, samples, "trace_"),
-                                    traced_blocks(of_first_unit, samples, "trace_again_"));
+  bool clocks_are_known = find_gpcs(profile.model, recorded_blocks(of_first_unit, samples, "trace_"),
+                                    recorded_blocks(of_first_unit, samples, "trace_again_"));
   if (!of_one_gpu) {
     clocks_are_known = false;
     std::ranges::fill(profile.model.gpc_clock_ppm, 0);
   }
-  // From launch to launch clocks differ less than those that nobody has traced.
+  // From launch to launch clocks differ less than those that nobody has measured.
   if (clocks_are_known) profile.model.parameters.gpc_clock_spread_ppm /= 4;
   return {std::move(profile), on.limits, std::move(launches.independent), clocks_are_known};
 }

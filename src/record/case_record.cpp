@@ -196,7 +196,7 @@ void read_status(const std::string& text, Readings& readings) {
     readings.status = parse_counters_status(text);
     if (achieved)
       readings.achieved_source =
-          readings.status == CountersStatus::ok ? AchievedSource::counter : AchievedSource::trace;
+          readings.status == CountersStatus::ok ? AchievedSource::counter : AchievedSource::warp_records;
   }
 }
 
@@ -306,7 +306,7 @@ std::string_view achieved_source(const Row& row) {
   for (const std::string_view word : {"sampled", "simulated"}) {
     if (row.counters_status == word) return word;
   }
-  return row.counters_status == to_string(CountersStatus::ok) ? "counter" : "trace";
+  return row.counters_status == to_string(CountersStatus::ok) ? "counter" : "warp records";
 }
 
 std::string source_of_given(const Work& work) {

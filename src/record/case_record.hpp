@@ -144,13 +144,13 @@ Theory theory_of(const Occupancy& occupancy, const Launch& launch, int sm_count,
                  std::span<const int> sms_per_gpc = {});
 
 /// What was read of achieved occupancy.
-enum class AchievedSource { counter, trace, sampled, simulated };
+enum class AchievedSource { counter, warp_records, sampled, simulated };
 
-/// What achieved_pct of a row was read by: "counter", "trace", "sampled" or "simulated", from counters_status; empty where
+/// What achieved_pct of a row was read by: "counter", "warp records", "sampled" or "simulated", from counters_status; empty where
 /// there is none.
 std::string_view achieved_source(const Row& row);
 
-/// Medians over the launches that were counted or, where a trace stands in, traced.
+/// Medians over the launches that were counted or, where records of warps stand in, recorded.
 struct Readings {
   std::optional<CountersStatus> status;  ///< empty where the case came to no counted launch
   CounterValues counters;

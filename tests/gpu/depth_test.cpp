@@ -22,7 +22,7 @@
 #include "measure/counters.hpp"
 #include "measure/nvml.hpp"
 #include "measure/pm_sampling.hpp"
-#include "measure/trace.hpp"
+#include "measure/warp_records.hpp"
 #include "occupancy/occupancy.hpp"
 #include "occupancy/statistics.hpp"
 #include "on_a_gpu.hpp"
@@ -180,7 +180,7 @@ TEST_F(DepthOnAGpu, ATraceOfHoldReadsWhatTheCounterDoesOfTheSameLaunch) {
         const auto prepared = prepare(hold(waves, parse_work(work)));
         double traced = 0;
         const CounterReadings readings = counters.read({kAchieved}, [&] {
-          const std::vector<WarpRecord> records = prepared->trace(timer_->stream().get());
+          const std::vector<WarpRecord> records = prepared->record_warps(timer_->stream().get());
           traced = achieved_pct(sms_of(records, 8), device_.limits.max_warps_per_sm);
         });
         EXPECT_NEAR(traced, readings.at(kAchieved).at(0), 0.3) << work << ", " << waves << " waves";
@@ -202,8 +202,8 @@ TEST_F(DepthOnAGpu, BothMeasuredPartsAreThoseOfTheTraceOfTheSameLaunch) {
         const Case chosen = hold(waves, parse_work(work));
         const auto prepared = prepare(chosen);
         std::vector<WarpRecord> records;
-        const CounterReadings readings =
-            counters.read({kAchieved, kResident}, [&] { records = prepared->trace(timer_->stream().get()); });
+        const CounterReadings readings = counters.read(
+            {kAchieved, kResident}, [&] { records = prepared->record_warps(timer_->stream().get()); });
         const double theory =
             theoretical_occupancy(device_.limits, chosen.launch, inspect(kSpin.find("plain")).usage)
                 .theoretical_pct;

@@ -171,7 +171,7 @@ TEST_F(Depth, AKernelThatKeepsNoTraceHasNoFilePerSmAndItsRowSaysSo) {
   const Kernel traceless{"traceless", "as most are", kVariants, prepare_traceless};
   run(one_case(traceless), {per_sm_flag()});
   EXPECT_TRUE(fs::is_empty(folder()));
-  EXPECT_THAT(read_rows(csv()).at(0).note, HasSubstr("keeps no trace"));
+  EXPECT_THAT(read_rows(csv()).at(0).note, HasSubstr("keeps no records of its warps"));
   run(one_case(traceless));
   EXPECT_EQ(read_rows(csv()).at(0).note, "");
 }
@@ -183,7 +183,7 @@ TEST_F(Depth, ATraceThatFailsCostsItsFileAndNothingElse) {
   EXPECT_TRUE(fs::is_empty(folder()));
   const Row row = read_rows(csv()).at(0);
   EXPECT_DOUBLE_EQ(row.achieved_pct.value(), 51);
-  EXPECT_THAT(row.note, HasSubstr("not traced: "));
+  EXPECT_THAT(row.note, HasSubstr("its warps were not recorded: "));
 }
 
 TEST_F(Depth, TraceAndCounterOfTheSameLaunchesAreKeptWithTheFilesPerSm) {
@@ -203,11 +203,11 @@ TEST_F(Depth, AchievedComesFromTheTraceWhereCountersAreClosedAndTheTraceAgrees) 
     run(one_case(kTraceable));
     const Row row = read_rows(csv()).at(0);
     EXPECT_EQ(row.counters_status, to_string(status));
-    EXPECT_EQ(achieved_source(row), "trace");
+    EXPECT_EQ(achieved_source(row), "warp records");
     EXPECT_NEAR(row.achieved_pct.value(), 100.0 / 64, 1e-4);  // one warp of 64 all the time
     EXPECT_TRUE(row.achieved_spread_points);
     EXPECT_FALSE(row.achieved_elapsed_pct);
-    EXPECT_THAT(row.note, HasSubstr("traced launches"));
+    EXPECT_THAT(row.note, HasSubstr("launches whose warps were recorded"));
   }
 }
 
@@ -494,32 +494,32 @@ TEST_F(WholeRow, OfACaseWhoseTraceStandsInForTheCounter) {
   run(one_case(kTraceable,
                [](Case& chosen) {
                  chosen.work.reset();
-                 chosen.trace = true;
+                 chosen.record_warps = true;
                }),
       {"--benchmark_min_time=0.0001", "--occ_metrics=sm__inst_executed.sum"});
-  EXPECT_EQ(cells(),
-            together({kProvenance,
-                      kTimes,
-                      kCondition,
-                      kUsage,
-                      kOneBlockOf32Threads,
-                      {{"case", "traceable/plain"},
-                       {"kernel", "traceable"},
-                       {"blocks_per_sm", "32"},
-                       {"limiter", "blocks"},
-                       {"waves", "0.0002"},
-                       {"theoretical_pct", "50"},
-                       {"achieved_pct", "1.5625"},
-                       {"achieved_spread_points", "0"},
-                       {"sm_clock_mhz", "1980"},
-                       {"counters_status", "busy"},
-                       {"explanation", "50 points: theory is 50 % (an SM holds at most 32 blocks)."},
-                       {"sm__inst_executed.sum", ""},
-                       {"note",
-                        "not predicted: no work describes its blocks; "
-                        "timed twice: throttled at first; because the test says so; "
-                        "achieved_pct is that of traced launches, which can place the blocks of a partial "
-                        "last wave otherwise"}}}));
+  EXPECT_EQ(cells(), together({kProvenance,
+                               kTimes,
+                               kCondition,
+                               kUsage,
+                               kOneBlockOf32Threads,
+                               {{"case", "traceable/plain"},
+                                {"kernel", "traceable"},
+                                {"blocks_per_sm", "32"},
+                                {"limiter", "blocks"},
+                                {"waves", "0.0002"},
+                                {"theoretical_pct", "50"},
+                                {"achieved_pct", "1.5625"},
+                                {"achieved_spread_points", "0"},
+                                {"sm_clock_mhz", "1980"},
+                                {"counters_status", "busy"},
+                                {"explanation", "50 points: theory is 50 % (an SM holds at most 32 blocks)."},
+                                {"sm__inst_executed.sum", ""},
+                                {"note",
+                                 "not predicted: no work describes its blocks; "
+                                 "timed twice: throttled at first; because the test says so; "
+                                 "achieved_pct is that of launches whose warps were recorded, which can "
+                                 "place the blocks of a partial "
+                                 "last wave otherwise"}}}));
   std::map<std::string, int> expected = {
       {"time_us", 10}, {"time_us_discarded", 10}, {"achieved_pct_by_trace", 4}};
   for (const char* trace : {"trace_", "trace_again_"}) {

@@ -42,7 +42,7 @@ class FakeInstruments : public Instruments {
   std::vector<std::vector<std::string>> set_up = {};  ///< lists of counters that were tried
   int launches = 0;
   int traced = 0;
-  int made_ready = 0;  ///< for counted, sampled and traced launches
+  int made_ready = 0;  ///< for counted, sampled and recorded launches
   int flushed = 0;     ///< likewise
   int cold_timed = 0;
   std::vector<std::string> counted_metrics = {};
@@ -56,7 +56,7 @@ class FakeInstruments : public Instruments {
   std::deque<std::uint64_t> event_reasons = {};  ///< of the next looks at the clocks; then none
   std::optional<int> first_gpc = {};             ///< of launches that are measured, unless they miss it
   bool misses_timed = false;                     ///< timed launches begin with another GPC
-  bool misses_counted = false;                   ///< likewise counted, sampled and traced launches
+  bool misses_counted = false;                   ///< likewise counted, sampled and recorded launches
   bool missed = false;                           ///< a launch did since the GPC was last taken
   std::vector<double> readings = {50, 51, 52};
   std::map<std::string, std::vector<double>, std::less<>> readings_of = {};  ///< where they are others
@@ -188,7 +188,7 @@ class FakePrepared final : public Prepared {
   std::string why_wrong() const override {
     return block_threads_ == kWrong ? "its result differs from another" : "";
   }
-  std::vector<WarpRecord> trace(cudaStream_t) override {
+  std::vector<WarpRecord> record_warps(cudaStream_t) override {
     EXPECT_GT(instruments_in_use->timed, 0);  // a traced launch is neither timed nor counted
     ++instruments_in_use->traced;
     return {WarpRecord{.start_cycles = 0, .end_cycles = 100, .start_ns = 0, .end_ns = 64, .sm = 7}};

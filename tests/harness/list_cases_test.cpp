@@ -256,12 +256,12 @@ TEST_F(ThroughThePipe, ARaceHasARowOfEachCaseAndCountsTheFastest) {
 }
 
 std::vector<Sample> trace_samples(const std::vector<WarpRecord>& records, int warps_per_block,
-                                  std::string_view prefix = kTracePrefixes[0]) {
+                                  std::string_view prefix = kWarpRecordPrefixes[0]) {
   CaseIdentity traced;
   traced.experiment = "placement";
   traced.name = "spin/plain/waves=1";
   SamplesOfCase samples(traced);
-  add_trace_samples(samples, records, warps_per_block, 64, prefix);
+  add_warp_record_samples(samples, records, warps_per_block, 64, prefix);
   return samples.all();
 }
 
@@ -296,7 +296,7 @@ TEST(TraceSamples, EachBlockHasItsSmAndItsTimesFromTheFirstStart) {
 
 TEST(TraceSamples, ASecondLaunchOfTheCaseHasNamesOfItsOwn) {
   const std::vector<WarpRecord> records = {warp(4, 100, 200)};
-  const std::vector<Sample> samples = trace_samples(records, 1, kTracePrefixes[1]);
+  const std::vector<Sample> samples = trace_samples(records, 1, kWarpRecordPrefixes[1]);
   EXPECT_THAT(values_of(samples, "trace_again_sm"), ElementsAre(4));
   EXPECT_THAT(samples, Each(Field(&Sample::quantity, StartsWith("trace_again_"))));
 }

@@ -59,7 +59,7 @@ TEST_F(RunCases, ACaseIsTracedTwiceAndOnlyWhereItsPlacementIsOfInterest) {
          chosen.suite = Suite::smoke;
          Case traced = chosen;
          traced.parameters = {{"traced", "yes"}};
-         traced.trace = true;
+         traced.record_warps = true;
          return std::vector<Case>{chosen, traced};
        }});
   EXPECT_EQ(instruments_.traced, 2);
@@ -254,7 +254,7 @@ TEST_F(RunCases, OnlyAColdCaseFindsL2Flushed) {
 }
 
 TEST_F(RunCases, EachLaunchThatIsCountedOrTracedIsMadeReadyFor) {
-  run(one_case(kFake, [](Case& chosen) { chosen.trace = true; }), {"--occ_suite=full"});
+  run(one_case(kFake, [](Case& chosen) { chosen.record_warps = true; }), {"--occ_suite=full"});
   EXPECT_EQ(instruments_.counted, 1);
   EXPECT_EQ(instruments_.traced, 2);
   EXPECT_EQ(instruments_.made_ready, 3);

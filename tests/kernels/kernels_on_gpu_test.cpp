@@ -32,7 +32,7 @@
 #include "kernels/shared_staging.hpp"
 #include "kernels/spin.hpp"
 #include "kernels/work_queue.hpp"
-#include "measure/trace.hpp"
+#include "measure/warp_records.hpp"
 #include "occupancy/occupancy.hpp"
 
 namespace occbench {
@@ -232,7 +232,7 @@ TEST_F(KernelsOnGpu, ATraceOfAFullWaveFindsTheOccupancyOfTheCalculator) {
   Case chosen = spin_case("plain", launch, Work::equal(200'000));
   chosen.launch.grid_blocks = device_.sm_count * occupancy.blocks_per_sm;
   const auto prepared = kSpin.prepare(chosen, kSpin.find("plain"), device_);
-  const std::vector<WarpRecord> records = prepared->trace(stream_->get());
+  const std::vector<WarpRecord> records = prepared->record_warps(stream_->get());
   const std::vector<SmRecord> sms = sms_of(records, occupancy.warps_per_block);
   EXPECT_EQ(sms.size(), static_cast<std::size_t>(device_.sm_count));
   EXPECT_THAT(sms, Each(Field(&SmRecord::most_blocks, occupancy.blocks_per_sm)));

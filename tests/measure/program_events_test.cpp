@@ -15,7 +15,7 @@
 
 #include "fake_cupti.hpp"
 #include "measure/pm_sampling.hpp"
-#include "measure/trace.hpp"
+#include "measure/warp_records.hpp"
 #include "occupancy/input_error.hpp"
 
 namespace occbench {

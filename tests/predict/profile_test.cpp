@@ -267,8 +267,8 @@ DeviceModel unknown_device(int sm_count) {
 }
 
 /// Blocks that took SMs in this order, one after another on each, and left it to the next after `latency`.
-std::vector<TracedBlock> traced(const std::vector<int>& order, auto&& latency) {
-  std::vector<TracedBlock> blocks;
+std::vector<RecordedBlock> recorded(const std::vector<int>& order, auto&& latency) {
+  std::vector<RecordedBlock> blocks;
   std::vector<double> free_at(64, -1);
   for (const int sm : order) {
     double& free = free_at[static_cast<std::size_t>(sm)];
@@ -284,7 +284,7 @@ TEST(Calibration, GpcsAreRunsOfAscendingSmsAndThoseThatComeAgainAreSingleton) {
   const std::vector<int> order{8, 9, 2, 3, 6, 7, 8, 9, 0, 1, 4, 5, 2, 3, 6, 7, 0, 1, 4, 5};
   DeviceModel model = unknown_device(10);
   find_gpcs(model,
-            traced(order, [](int sm) { return sm == 2 || sm == 3 || sm == 6 || sm == 7 ? 380 : 301; }));
+            recorded(order, [](int sm) { return sm == 2 || sm == 3 || sm == 6 || sm == 7 ? 380 : 301; }));
   EXPECT_EQ(model.topology.singleton_sms(), 2);
   EXPECT_THAT(model.topology.gpc_sms(), testing::ElementsAreArray({4, 4}));
   EXPECT_EQ(model.tpc_replacement_latency_cycles, (std::vector{0, 0, 80, 80, 0}));
@@ -293,18 +293,18 @@ TEST(Calibration, GpcsAreRunsOfAscendingSmsAndThoseThatComeAgainAreSingleton) {
 TEST(Calibration, EachGpcHasTheClockThatItsBlocksWereTracedWith) {
   // Four SMs of each GPC, two singleton ones; the first GPC's clock runs 0.1 % faster than the others'.
   const std::vector<int> order{8, 9, 0, 1, 4, 5, 8, 9, 2, 3, 6, 7, 0, 1, 4, 5, 2, 3, 6, 7};
-  std::vector<TracedBlock> blocks = traced(order, [](int) { return 300; });
-  for (TracedBlock& block : blocks) {
+  std::vector<RecordedBlock> blocks = recorded(order, [](int) { return 300; });
+  for (RecordedBlock& block : blocks) {
     const bool fast = block.sm == 0 || block.sm == 1 || block.sm == 4 || block.sm == 5;
     block.own_cycles = fast ? 1001 : 1000;
   }
   DeviceModel model = unknown_device(10);
   EXPECT_TRUE(find_gpcs(model, blocks));
   EXPECT_EQ(model.gpc_clock_ppm, (std::vector{600, -400, -400}));
-  for (TracedBlock& block : blocks) block.own_cycles = 1000;
+  for (RecordedBlock& block : blocks) block.own_cycles = 1000;
   EXPECT_TRUE(find_gpcs(model, blocks)) << "clocks that are alike are known too";
   EXPECT_EQ(model.gpc_clock_ppm, (std::vector{0, 0, 0}));
-  EXPECT_FALSE(find_gpcs(model, traced(order, [](int) { return 300; })));
+  EXPECT_FALSE(find_gpcs(model, recorded(order, [](int) { return 300; })));
   EXPECT_EQ(model.gpc_clock_ppm, (std::vector{0, 0, 0}));
 }
 
@@ -313,8 +313,8 @@ TEST(Calibration, PairsOfSingletonSmsHaveTheClockOfTheGpcThatIsNearestOverBothTr
   // of the fast GPC, though one trace alone says otherwise, and the second of the slow one.
   const std::vector<int> order{8, 9, 10, 11, 0, 1, 4, 5, 8, 9, 10, 11, 2, 3, 6, 7, 0, 1, 4, 5, 2, 3, 6, 7};
   const auto trace = [&](double first_pair) {
-    std::vector<TracedBlock> blocks = traced(order, [](int) { return 300; });
-    for (TracedBlock& block : blocks) {
+    std::vector<RecordedBlock> blocks = recorded(order, [](int) { return 300; });
+    for (RecordedBlock& block : blocks) {
       const bool fast = block.sm == 0 || block.sm == 1 || block.sm == 4 || block.sm == 5;
       block.own_cycles = block.sm == 8 || block.sm == 9 ? first_pair : fast ? 1002 : 1000;
     }
@@ -332,7 +332,7 @@ TEST(Calibration, PairsOfSingletonSmsHaveTheClockOfTheGpcThatIsNearestOverBothTr
 TEST(Calibration, TheSmsOfASingletonTpcArePairedInWhateverOrderTheyAreVisited) {
   const std::vector<int> order{8, 10, 9, 11, 0, 1, 4, 5, 8, 10, 9, 11, 2, 3, 6, 7, 0, 1, 4, 5, 2, 3, 6, 7};
   DeviceModel model = unknown_device(12);
-  find_gpcs(model, traced(order, [](int sm) { return sm == 8 || sm == 9 ? 400 : 300; }));
+  find_gpcs(model, recorded(order, [](int sm) { return sm == 8 || sm == 9 ? 400 : 300; }));
   EXPECT_EQ(model.topology.singleton_sms(), 4);
   EXPECT_EQ(model.tpc_replacement_latency_cycles, (std::vector{0, 0, 0, 0, 100, 0}));
 }

@@ -218,7 +218,7 @@ TEST(CaseRecord, WordsOfARowAreValues) {
   EXPECT_EQ(record.times.status, TimeStatus::throttled);
   EXPECT_EQ(record.readings.status, CountersStatus::busy);
   EXPECT_EQ(record.check, Check::wrong);
-  EXPECT_EQ(record.readings.achieved_source, AchievedSource::trace);
+  EXPECT_EQ(record.readings.achieved_source, AchievedSource::warp_records);
 }
 
 TEST(CaseRecord, APredictionThatLacksAFigureIsNone) {

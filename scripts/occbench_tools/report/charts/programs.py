@@ -43,7 +43,11 @@ def bars(frame: pl.DataFrame, title: str, of: str = "case") -> Panel:
 def by_region(frame: pl.DataFrame) -> pl.DataFrame:
     """Sums of each region, longest first; of rows that were launched in several, by all their names."""
     sums = pl.col("launches", "ms", *PARTS).sum()
-    return frame.group_by(pl.col("region").fill_null("(none)")).agg(sums).sort("ms", "region", descending=[True, False])
+    return (
+        frame.group_by(pl.col("region").fill_null("(no range)"))
+        .agg(sums)
+        .sort("ms", "region", descending=[True, False])
+    )
 
 
 def remedies(frame: pl.DataFrame) -> str:
@@ -51,7 +55,7 @@ def remedies(frame: pl.DataFrame) -> str:
     whole = frame["ms"].sum()
     lines = []
     for (region,), part in sorted(
-        frame.group_by(pl.col("region").fill_null("(none)")), key=lambda one: -one[1]["ms"].sum()
+        frame.group_by(pl.col("region").fill_null("(no range)")), key=lambda one: -one[1]["ms"].sum()
     ):
         worst = part.sort("lost", descending=True).row(0, named=True)
         why = f": {worst['explanation']}" if worst["explanation"] else ""

@@ -1,4 +1,4 @@
-#include "measure/trace.hpp"
+#include "measure/warp_records.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -8,8 +8,8 @@
 
 namespace occbench {
 
-// What the records of an in-kernel trace say: plain functions over one record a warp, block by block, as
-// Prepared::trace returns them. Recording makes it another launch than the one that is timed and counted:
+// What the records of a launch's warps say: plain functions over one record a warp, block by block, as
+// Prepared::record_warps returns them. Recording makes it another launch than the one that is timed and counted:
 // writing a record moved achieved occupancy by 4 to 10 points where the last wave is partial.
 
 /// One block as its warps recorded it.
