@@ -454,8 +454,9 @@ TEST(RecordedSuite, ALimitOfRegistersSavesWhatTheSameCaseWithFewerOfThemDid) {
         EXPECT_THAT(limit->time->sentence, testing::EndsWith("with 32 registers (throughput_32)."));
       }
       // 32 registers are the advice, and take a tenth longer; 31 take as long as 33.
-      if (record.identity.variant == "throughput_33" && record.launch->block_threads == 512)
+      if (record.identity.variant == "throughput_33" && record.launch->block_threads == 512) {
         EXPECT_THAT(limit->time->sentence, testing::EndsWith("with 32 registers (throughput_32)."));
+      }
     }
     EXPECT_GT(limited, 50) << suite;
     EXPECT_EQ(measured, limited) << suite;

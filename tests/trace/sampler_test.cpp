@@ -609,19 +609,20 @@ TEST_F(CountedFirstTest, HasLongerWindowsWhereThereAreNoRecordsAndOneDoesNotHold
   EXPECT_THAT(gpu.intervals, ElementsAre(100'000, 400'000, 6'400'000));
 }
 
-TEST_F(CountedFirstTest, LaunchesNothingWhileWindowsAreMadeReady) {
+TEST_F(CountedFirstTest, HoldsNoLaunchWhileWindowsAreMadeReady) {
   std::atomic<bool> configures{false};
   std::atomic<bool> launched_meanwhile{false};
   gpu.kernel = [&] { launched_meanwhile = launched_meanwhile || configures; };
   gpu.while_configuring = [&] {
-    if (gpu.count("configure") > 1)
-      return;  // other windows than the first have no records that it would be in
+    if (gpu.count("configure") > 1) return;  // the first windows alone are set up behind counting
+    EXPECT_FALSE(gpu.keeps_records(handle(0x10)))
+        << "kernels can wait for it, and records would have that time";
     configures = true;
-    std::this_thread::sleep_for(50ms);
+    EXPECT_TRUE(wait_for(Patience(5'000), [&] { return launched_meanwhile.load(); }));
     configures = false;
   };
   launch_until_sampled([&](int) { program.launch(66); });
-  EXPECT_FALSE(launched_meanwhile) << "kernels wait for it, and their records would have that time";
+  EXPECT_TRUE(launched_meanwhile);
 }
 
 TEST_F(CountedFirstTest, CountsNothingInANewContextWhileWindowsAreMadeReady) {
