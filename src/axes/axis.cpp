@@ -22,7 +22,7 @@ constexpr double kMostNumber = 9e15;
   throw InputError("--{} {}: {}", axis.name, part, why);
 }
 
-/// Empty where it is no number.
+/// Empty if it is not a number.
 std::optional<double> number_of(std::string_view text) {
   const std::int64_t factor = text.empty() ? 0 : size_factor(text.back());
   if (factor > 0) text.remove_suffix(1);

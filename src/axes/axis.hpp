@@ -6,7 +6,7 @@
 
 namespace occbench {
 
-/// What the values of an axis are.
+/// The kind of an axis's values.
 enum class AxisKind {
   integer,    ///< whole numbers from 0 on
   bytes,      ///< likewise

@@ -25,7 +25,7 @@ bool starts_name(char letter) {
   return std::isalpha(static_cast<unsigned char>(letter)) != 0 || letter == '_';
 }
 
-/// Recursive descent: one function a level of precedence. Where `skipping` the text is read and not evaluated.
+/// Recursive descent: one function per level of precedence. With `skipping` the text is read and not evaluated.
 class Evaluator {
  public:
   Evaluator(std::string_view text, const ValueOf& value_of) : text_(text), value_of_(value_of) {}
@@ -44,7 +44,7 @@ class Evaluator {
     std::string_view sign;
     int level;
   };
-  /// Longer signs first where one begins another.
+  /// Longer signs come before the signs that begin them.
   static constexpr Operator kOperators[] = {{"||", 0}, {"&&", 1}, {"==", 2}, {"!=", 2}, {"<=", 3},
                                             {">=", 3}, {"<", 3},  {">", 3},  {"+", 4},  {"-", 4},
                                             {"*", 5},  {"/", 5},  {"%", 5}};

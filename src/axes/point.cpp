@@ -39,7 +39,7 @@ std::vector<Expanded> expand(std::span<const SweepAxis> declared, std::span<cons
     if (std::ranges::find(axes, &axis, &Expanded::axis) != axes.end())
       throw InputError("--{} is given twice; write its values in one list", each.name);
     std::vector<std::string> values = expand_values(axis, each.values);
-    // One that is made of others says nothing more of a configuration.
+    // An axis that is made of others says nothing more about a configuration.
     const bool named = values.size() > 1 || values.front().find('{') == std::string::npos;
     axes.push_back({&axis, std::move(values), named});
   }

@@ -27,30 +27,31 @@ class Point {
 
   bool has(std::string_view axis) const;
 
-  /// @throws InputError where the point has no value of this axis: the kernel needs one
+  /// @throws InputError if the point has no value of this axis: the kernel needs one
   const std::string& text(std::string_view axis) const;
 
-  /// A whole number. @throws InputError as text(), or where the value is none or more than `most`
+  /// A whole number. @throws InputError as text(), or if the value is not one or more than `most`
   std::int64_t integer(std::string_view axis, std::int64_t most = kMostOfInt) const;
 
-  /// @throws InputError as text(), or where the value is no number
+  /// @throws InputError as text(), or if the value is not a number
   double real(std::string_view axis) const;
 
-  /// A number of threads or blocks, or a shape of them. @throws InputError as text(), or where it is none
+  /// A number of threads or blocks, or a shape of them. @throws InputError as text(), or if it is not one
   Shape shape(std::string_view axis) const;
 
-  /// What a name of an expression stands for: an axis, `-` written as `_`, of a shape its total; with .x, .y or
-  /// .z that dimension. @throws InputError for a name that is none, with the nearest
+  /// The value of a name in an expression: an axis, `-` written as `_`, for a shape its total; with .x, .y or .z that
+  /// dimension. @throws InputError for an unknown name, with the nearest
   ExpressionValue value_of(std::string_view name) const {
     return value_of(name, 0);
   }
 
-  /// {NAME} replaced by the text of that axis (of a shape its total), and {EXPRESSION} by its value. @throws InputError as evaluate()
+  /// {NAME} replaced by the text of that axis (for a shape its total), and {EXPRESSION} by its value. @throws
+  /// InputError as evaluate()
   std::string filled_in(const std::string& text) const {
     return filled_in(text, 0);
   }
 
-  /// Gives the axes that were set with {...} their values. @throws InputError where one cannot have it
+  /// Gives the axes that were set with {...} their values. @throws InputError if one cannot have it
   void resolve();
 
   /// In the order in which the axes were declared.
@@ -63,7 +64,7 @@ class Point {
  private:
   const Value* find(std::string_view axis) const;
 
-  // Values may be made of others; `depth` ends circles.
+  // Values may be made of others; `depth` ends cycles.
   ExpressionValue value_of(std::string_view name, int depth) const;
   std::string filled_in(std::string text, int depth) const;
   std::string resolved(const Value& value, int depth) const;
@@ -71,7 +72,7 @@ class Point {
   std::vector<Value> values_;
 };
 
-/// What a user asked of one axis.
+/// A user's request for one axis.
 struct GivenAxis {
   std::string name;    ///< of one of the kernel's axes
   std::string values;  ///< in the grammar of expand_values()
@@ -83,9 +84,9 @@ enum class Combine {
   zip,      ///< first with first, second with second; an axis of one value serves all
 };
 
-/// The configurations of a sweep. An axis that the user leaves out has the values that it is declared with.
+/// The configurations of a sweep. An axis that the user leaves out has its declared values.
 /// @throws InputError for an axis that the kernel lacks (naming the nearest) or is given twice, for values as
-/// expand_values(), for axes of unequal lengths that are zipped, and for more than a million configurations
+/// expand_values(), for zipped axes of unequal lengths, and for more than a million configurations
 std::vector<Point> points_of(std::span<const SweepAxis> declared, std::span<const GivenAxis> given,
                              Combine combine);
 

@@ -112,7 +112,7 @@ std::string with_lack_of_space(const std::string& complaint) {
   constexpr std::uintmax_t kTooLittle = 1 << 20;
   std::error_code unknown;
   const fs::path folder = fs::temp_directory_path(unknown);
-  // Of what is not known there is most.
+  // Unknown space counts as enough.
   if (unknown || fs::space(folder, unknown).available >= kTooLittle) return complaint;
   return fmt::format("no space left in {}, where cuobjdump writes: set TMPDIR to another folder ({})",
                      folder.string(), complaint);

@@ -16,18 +16,18 @@ class Cuobjdump {
  public:
   /// Looks on PATH, in $CUDA_HOME/bin, $CUDA_PATH/bin, /usr/local/cuda/bin and build/cuda/bin of a source
   /// tree.
-  /// @throws InputError naming these where it is in none
+  /// @throws InputError naming these if it is in none
   Cuobjdump();
 
   using Line = std::function<void(std::string_view)>;
 
   /// Runs it on a file and calls `line` for each line that it prints, without the line's end.
-  /// @param folder where files that it writes go
-  /// @throws InputError with the file and its complaint where it fails
+  /// @param folder for files that it writes
+  /// @throws InputError with the file and its complaint if it fails
   void run(const std::vector<std::string>& options, const std::filesystem::path& file, const Line& line,
            const std::filesystem::path& folder = ".") const;
 
-  /// The same. @returns its complaint, or nvdisasm's, where it fails; else an empty text
+  /// The same. @returns its complaint, or nvdisasm's, if it fails; else an empty text
   std::string complaint_of(const std::vector<std::string>& options, const std::filesystem::path& file,
                            const Line& line, const std::filesystem::path& folder = ".") const;
 
@@ -35,21 +35,21 @@ class Cuobjdump {
   std::filesystem::path program_;
 };
 
-/// What went wrong with files that cuobjdump writes, with the reason in front where its folder is full.
+/// A complaint about files that cuobjdump writes, preceded by the reason if its folder is full.
 std::string with_lack_of_space(const std::string& complaint);
 
-/// What `cuobjdump -res-usage` prints, line by line: the kernels of each cubin, in the order of the file.
+/// The output of `cuobjdump -res-usage`, line by line: the kernels of each cubin, in the order of the file.
 class ResourceListing {
  public:
   void read(std::string_view line);
 
-  /// A list of kernels for each cubin, functions that are no kernels left out: symbol, architecture (but of a cubin alone),
-  /// registers, stack, local and shared memory (with what the linker added).
+  /// A list of kernels for each cubin, without functions that are not kernels: symbol, architecture (except for a bare
+  /// cubin), registers, stack, local and shared memory (with what the linker added).
   const std::vector<std::vector<DeviceKernel>>& cubins() const {
     return cubins_;
   }
 
-  /// Whether some of the file is NVVM IR, for optimization at link time.
+  /// Whether some of the file is NVVM IR, for link-time optimization.
   bool is_lto() const {
     return is_lto_;
   }
@@ -61,7 +61,7 @@ class ResourceListing {
   std::string function_;
 };
 
-/// What `cuobjdump -sass` prints of a cubin, line by line.
+/// The output of `cuobjdump -sass` for a cubin, line by line.
 class CodeListing {
  public:
   void read(std::string_view line);

@@ -36,7 +36,7 @@ constexpr std::size_t kCubinsAtOnce = 400;
 struct KernelOfCubin {
   std::size_t cubin;
   DeviceKernel kernel;
-  bool may_recurse = false;  ///< functions within its code, for whose recursion no stack was counted
+  bool may_recurse = false;  ///< it has functions within its code, whose recursion has no counted stack
 };
 
 /// "sm_90a" of "libexample.12.sm_90a.cubin"
@@ -90,12 +90,13 @@ std::vector<std::string> architectures_of(std::span<const KernelOfCubin> kernels
   return architectures;
 }
 
-/// Of Jetson and DRIVE. Source: CUDA C++ Programming Guide, "Binary Compatibility": "supported only for the desktop" and neither for
-/// Tegra nor between both.
+/// Compute capabilities of Jetson and DRIVE. Source: CUDA C++ Programming Guide, "Binary Compatibility": "supported
+/// only for the desktop" and neither for Tegra nor between both.
 constexpr auto kTegra =
     std::to_array<ComputeCapability>({{3, 2}, {5, 3}, {6, 2}, {7, 2}, {8, 7}, {10, 1}, {11, 0}});
 
-/// Machine code runs on its own major compute capability from its own on; what ends in `a`, or is of Tegra, on its own alone.
+/// Machine code runs on its major compute capability from its own on; code that ends in `a` or is for Tegra, only on
+/// its own.
 bool runs_on(const DeviceKernel& kernel, ComputeCapability gpu) {
   const auto is_tegra = [](ComputeCapability of) { return std::ranges::find(kTegra, of) != kTegra.end(); };
   if (kernel.architecture.ends_with('a') || is_tegra(gpu) || is_tegra(kernel.compute_capability))
@@ -114,7 +115,7 @@ void keep_code_that_runs_on(std::vector<KernelOfCubin>& kernels, ComputeCapabili
   });
 }
 
-/// "sm_90a" or "sm_90", or of "90" and "9.0" the code of that number with or without a letter.
+/// "sm_90a" or "sm_90"; "90" and "9.0" mean the code of that number with or without a letter.
 bool is_of_architecture(const DeviceKernel& kernel, const std::string& wanted) {
   return wanted.starts_with("sm_") ? kernel.architecture == wanted
                                    : kernel.compute_capability == parse_compute_capability(wanted);
@@ -152,7 +153,7 @@ std::vector<KernelOfCubin> selected(std::vector<KernelOfCubin> kernels, const Co
   return kernels;
 }
 
-/// Takes the driver's reserve off and adds what only the cubin says.
+/// Subtracts the driver's reserve and adds what only the cubin says.
 void add_cubin(const Cubin& cubin, KernelOfCubin& placed) {
   DeviceKernel& kernel = placed.kernel;
   std::int64_t& shared = kernel.usage.static_shared_bytes;
@@ -171,7 +172,7 @@ void add_cubin(const Cubin& cubin, KernelOfCubin& placed) {
   static_cast<LaunchBounds&>(kernel) = found->second;
 }
 
-/// cuobjdump takes a function out of a cubin in the time in which it shows about 20 of a whole one.
+/// cuobjdump extracts a function from a cubin in the time in which it shows about 20 of a whole one.
 constexpr std::size_t kFunctionsInTheTimeOfOne = 20;
 
 /// Whether its instructions say how often it uses local memory.
@@ -179,7 +180,7 @@ bool may_use_local(const DeviceKernel& kernel) {
   return kernel.local && kernel.usage.local_bytes_per_thread != 0;
 }
 
-/// The symbols of the kernels that may use local memory, with commas between, and how many they are.
+/// The symbols of the kernels that may use local memory, separated by commas, and their number.
 std::pair<std::string, std::size_t> local_users(std::span<const KernelOfCubin> kernels) {
   std::string symbols;
   std::size_t count = 0;
@@ -191,7 +192,7 @@ std::pair<std::string, std::size_t> local_users(std::span<const KernelOfCubin> k
   return {symbols, count};
 }
 
-/// What was seen of a kernel that may use local memory: of one with a stack that nothing uses, generic instructions do.
+/// Sets the accesses seen in a kernel that may use local memory. If none uses its stack, generic instructions do.
 void set_local(KernelOfCubin& placed, const LocalAccesses& seen) {
   DeviceKernel& kernel = placed.kernel;
   kernel.local = seen;
@@ -203,7 +204,7 @@ void set_local(KernelOfCubin& placed, const LocalAccesses& seen) {
   }
 }
 
-/// Counts the local accesses of those of a cubin's kernels that may have local memory. @returns why it cannot, or an empty text
+/// Counts local accesses of a cubin's kernels that may have local memory. @returns why it cannot, or an empty text
 std::string add_local_accesses(const Cuobjdump& cuobjdump, const fs::path& file, std::size_t functions,
                                std::span<KernelOfCubin> kernels) {
   const auto [symbols, count] = local_users(kernels);
@@ -295,7 +296,7 @@ class CubinReading {
     }
   }
 
-  /// Counts instructions. @returns why not, and of how many kernels: a disassembler may lack architectures
+  /// Counts instructions. @returns why not, and for how many kernels: a disassembler may lack architectures
   std::map<std::string, std::size_t> count_accesses(std::size_t most, Waiting& waiting) const {
     const std::string too_many =
         disassembled_.size() <= most
@@ -326,7 +327,7 @@ class CubinReading {
   std::vector<Disassembled> disassembled_;
 };
 
-/// The file under a name that cuobjdump takes: of quotes it asks for the second one, and a line end cuts its list.
+/// The file under a name that cuobjdump accepts: it expects quotes in pairs, and a line end cuts its list.
 class PlainName {
  public:
   explicit PlainName(const fs::path& file) : file_(file) {
@@ -362,7 +363,7 @@ std::vector<DeviceKernel> read_device_code(const fs::path& named, const CodeSele
   const PlainName plain(named);
   const fs::path& file = plain.file();
   const Cuobjdump cuobjdump;
-  // Each walks through the whole file, which takes seconds where it is large.
+  // Each reads the whole file, which takes seconds if it is large.
   auto names_to_come = std::async(std::launch::async, [&] { return listed(cuobjdump, "-lelf", file); });
   ResourceListing listing;
   cuobjdump.run({"-res-usage"}, file, [&](std::string_view line) { listing.read(line); });
@@ -490,8 +491,8 @@ class CubinReader {
         if (kernel != cubin.kernels.end()) kernel->second.has_functions = true;
       });
     } else if (name == ".nv.callgraph") {
-      // Pairs of caller and callee; 0 and a negative number between them say what kind of call follows: to a symbol, or by address to
-      // any function of a type. What is called and has no code here is the driver's, as vprintf.
+      // Pairs of caller and callee; 0 and a negative number between them say what kind of call follows: to a symbol, or
+      // by address to any function of a type. A callee that has no code here is the driver's, such as vprintf.
       constexpr int kToSymbol = -1;
       constexpr int kByAddress = -3;
       int kind = 0;
@@ -514,7 +515,7 @@ class CubinReader {
     return value;
   }
 
-  /// Calls with code, value and content, which only attributes of that format have.
+  /// Calls `each` with code, value and content; only attributes of that format have content.
   void for_each_attribute(std::string_view info, const auto& each) const {
     while (info.size() >= 4) {
       const std::uint32_t head = word(info, 0);  // format, code, value
@@ -544,7 +545,7 @@ class CubinReader {
     return kernel;
   }
 
-  /// Of the three dimensions of a block or cluster.
+  /// The product of the three dimensions of a block or cluster.
   static std::int64_t product_of(std::string_view dimensions) {
     std::int64_t product = 1;
     for (std::size_t i = 0; i + 4 <= std::min<std::size_t>(dimensions.size(), 12); i += 4)

@@ -32,12 +32,12 @@ struct LocalAccesses {
 
 /// Which blocks and clusters a kernel can be launched with.
 struct LaunchBounds {
-  std::int64_t max_block_threads = 0;       ///< 0 where the source gives none
+  std::int64_t max_block_threads = 0;       ///< 0 if the source gives none
   std::int64_t required_block_threads = 0;  ///< the only block size, 0 = any
   int cluster_blocks = 0;                   ///< the only cluster, in blocks; 0 = any
-  int max_cluster_blocks = 0;               ///< 0 where the source gives none
+  int max_cluster_blocks = 0;               ///< 0 if the source gives none
 
-  /// A clause; empty where it can be launched. A launch without clusters gets those of the source.
+  /// A clause; empty if it can be launched. A launch without clusters gets those of the source.
   std::string why_not(const Launch& launch) const {
     if (cluster_blocks > 0 && launch.cluster_blocks > 1 && launch.cluster_blocks != cluster_blocks)
       return fmt::format("the source sets clusters of {} blocks, which clusters of {} contradict",
@@ -58,19 +58,19 @@ struct DeviceKernel : LaunchBounds {
       architecture;  ///< "sm_90", "sm_90a", "sm_100f"; of a cubin alone without the f, which it does not say
   ComputeCapability compute_capability;
   Usage usage;  ///< static shared memory without the driver's reserve
-  /// Per thread, part of usage.local_bytes_per_thread; none where it is not known, as of recursion.
+  /// Per thread, part of usage.local_bytes_per_thread; none if it is not known, as with recursion.
   std::optional<std::int64_t> stack_bytes{};
-  /// LDL and STL instructions: spills, and arrays that registers cannot hold. None where they are not known: functions with
-  /// code of their own have some, generic instructions (of nvcc -G) use the stack, too many cubins would have had to be
-  /// disassembled, or there is no nvdisasm or one without the architecture.
+  /// LDL and STL instructions: spills, and arrays that registers cannot hold. None if they are not known: functions
+  /// with code of their own have some, generic instructions (of nvcc -G) use the stack, too many cubins would have to
+  /// be disassembled, or nvdisasm is missing or lacks the architecture.
   std::optional<LocalAccesses> local = LocalAccesses();
-  /// Between its warps (setmaxnreg). A warp waits for ever for registers that its block was not launched with.
+  /// Between its warps (setmaxnreg). A warp waits forever for registers that its block was not launched with.
   bool moves_registers = false;
   std::string toolkit;  ///< version of the assembler, "13.0.88"; empty if not known
 };
 
-/// Within these limits no answer names a block size that the kernel cannot be launched with, or fewer registers where it spills,
-/// may spill, or moves them between its warps.
+/// Within these limits no answer names a block size that the kernel cannot be launched with. Nor does it name fewer
+/// registers if the kernel spills, may spill, or moves them between its warps.
 inline void narrow_to_kernel(Limits& limits, const DeviceKernel& kernel) {
   const auto required = static_cast<int>(kernel.required_block_threads);
   if (required > 0) limits.min_threads_per_block = limits.max_threads_per_block = required;
@@ -89,19 +89,19 @@ struct CodeSelection {
   std::string kernels = {};       ///< regular expression found in a kernel's source name; empty = all
   std::string architecture = {};  ///< "sm_90a", "sm_90", or for both "90", "9.0"; empty = all
   std::optional<ComputeCapability> runs_on =
-      {};  ///< of each kernel the code that such a GPU runs; empty = all
+      {};  ///< only the code that such a GPU runs, for each kernel; empty = all
   std::size_t most_disassembled = kMostDisassembled;  ///< cubins
 };
 
-/// The kernels of a cubin, object, library or executable, in the order of the file. Registers and memory are
-/// read of all of them, launch bounds and barriers of the cubins of those asked for, and instructions of
-/// those that may use local memory, if they do not stand in too many cubins: no other has any.
+/// The kernels of a cubin, object, library or executable, in the order of the file. Registers and memory are read for
+/// all of them, launch bounds and barriers for the cubins of the requested ones. Instructions are read for those that
+/// may use local memory, if they are not in too many cubins; the others use none.
 ///
-/// From 9.0 on the linker adds the driver's 1 KB per block to a kernel's shared memory (CUDA 13.0: ptxas
-/// reports 4096 bytes where cuobjdump has 5120); it is taken off, since the limits table has it.
-/// @param remarks  gets a line where instructions are not counted
-/// @throws InputError if the file cannot be read, has no machine code for a GPU or none that is asked for, if some that is asked
-/// for is relocatable, or if there is no cuobjdump (cuobjdump.hpp).
+/// From 9.0 on the linker adds the driver's 1 KB per block to a kernel's shared memory (CUDA 13.0: ptxas reports 4096
+/// bytes, cuobjdump 5120). It is subtracted, since the limits table has it.
+/// @param remarks  gets a line if instructions are not counted
+/// @throws InputError if the file cannot be read, has no machine code for a GPU or none of the requested code, if some
+/// of that is relocatable, or if there is no cuobjdump (cuobjdump.hpp).
 std::vector<DeviceKernel> read_device_code(const std::filesystem::path& file, const CodeSelection& selection,
                                            std::ostream& remarks);
 
@@ -112,7 +112,7 @@ inline std::string case_name(const DeviceKernel& kernel) {
   return fmt::format("{} {}", source_name(kernel.symbol), kernel.architecture);
 }
 
-/// All that a row says of a kernel beside its name.
+/// All that a row says about a kernel beside its name.
 inline auto needs_of(const DeviceKernel& kernel) {
   const LocalAccesses local = kernel.local.value_or(LocalAccesses());
   return std::tuple(kernel.usage.registers_per_thread, kernel.usage.static_shared_bytes,
@@ -121,7 +121,8 @@ inline auto needs_of(const DeviceKernel& kernel) {
                     kernel.required_block_threads, kernel.cluster_blocks, kernel.max_cluster_blocks);
 }
 
-/// Without copies that need the same, as of a static kernel in a header: one file more that includes it is no change.
+/// Without copies with the same needs, such as a static kernel in a header: one more file that includes it is not a
+/// change.
 inline std::vector<DeviceKernel> without_copies(std::span<const DeviceKernel> kernels) {
   std::set<std::pair<std::string, decltype(needs_of(kernels[0]))>> seen;
   std::vector<DeviceKernel> first;
@@ -131,8 +132,8 @@ inline std::vector<DeviceKernel> without_copies(std::span<const DeviceKernel> ke
   return first;
 }
 
-/// "shapes::reversed<256>(float*) sm_90", and of several of one name that differ in what they need "(1 of 2)" behind it. They
-/// are in the order of that, so that another order in the file is no change, and another number of them no match.
+/// "shapes::reversed<256>(float*) sm_90", with "(1 of 2)" after it if several of one name differ in their needs. The
+/// needs give the order, so another order in the file is not a change, and another number of them does not match.
 /// @pre no copies
 inline std::vector<std::string> case_names(std::span<const DeviceKernel> kernels) {
   std::map<std::string, std::vector<std::size_t>> alike;
@@ -147,11 +148,11 @@ inline std::vector<std::string> case_names(std::span<const DeviceKernel> kernels
   return names;
 }
 
-/// What a cubin says of a kernel beyond its registers and memory.
+/// A cubin's statements on a kernel beyond its registers and memory.
 struct CubinKernel : LaunchBounds {
   int barriers = 0;              ///< named barriers per block
   bool calls = false;            ///< functions that have code of their own
-  bool has_functions = false;    ///< within its code, of whose recursion the stack has nothing
+  bool has_functions = false;    ///< within its code; the stack does not include their recursion
   bool moves_registers = false;  ///< between its warps (setmaxnreg)
   std::vector<std::uint32_t> parameter_bytes{};  ///< of each parameter
 };
@@ -161,12 +162,12 @@ struct Cubin {
   std::size_t code = 0;  ///< hash of machine code and constants, without names
   bool linked = false;   ///< an executable, not relocatable
   std::string toolkit;   ///< version of the assembler, "13.0.88"; empty if the cubin does not say
-  std::map<std::string, CubinKernel, std::less<>> kernels;  ///< by symbol; functions that are no kernels too
+  std::map<std::string, CubinKernel, std::less<>> kernels;  ///< by symbol; other functions too
 };
 
-/// Reads ELF's headers and the sections `.nv.info*` and `.nv.callgraph`, as cuobjdump -elf
-/// shows them (CUDA 11 to 13): attributes of 4 bytes (format, code, value), followed by as many bytes as the value says where
-/// the format is 4. @throws InputError naming `source` for what is no cubin.
+/// Reads ELF's headers and the sections `.nv.info*` and `.nv.callgraph`, as cuobjdump -elf shows them (CUDA 11 to 13):
+/// attributes of 4 bytes (format, code, value), followed by as many bytes as the value says if the format is 4. @throws
+/// InputError naming `source` if it is not a cubin.
 Cubin parse_cubin(std::string_view bytes, std::string_view source);
 
 }  // namespace occbench

@@ -33,7 +33,7 @@ Json curve_point(const Question& question, Axis axis, const CurvePoint& point) {
           {"theoretical_pct", point.theoretical_pct}};
 }
 
-/// The same as a row that `report` and `gate` read: experiment `curves`, a case for each axis and value.
+/// The same as a row that `report` and `gate` read: experiment `curves`, one case per axis and value.
 Json curve_row(const Question& question, Axis axis, const CurvePoint& point) {
   Question at = question;
   at.configuration = with(axis, point.value, question.configuration);
@@ -82,7 +82,7 @@ AnswerFormat format_of(const CalcOptions& options) {
   return options.format == "json" ? AnswerFormat::json : AnswerFormat::table;
 }
 
-/// A block size beyond the launch bounds is refused, and no answer names one.
+/// Refuses a block size outside the launch bounds; no answer names one.
 void narrow_to_bounds(Question& question, std::pair<int, int> bounds) {
   const auto [least, most] = bounds;
   const int asked = question.configuration.launch.block_threads;
@@ -93,7 +93,7 @@ void narrow_to_bounds(Question& question, std::pair<int, int> bounds) {
   question.limits.max_threads_per_block = std::min(question.limits.max_threads_per_block, most);
 }
 
-/// The curves need a block size only where they are not over block sizes: the best serves.
+/// Curves that are not over block sizes need a block size: the best one.
 void choose_block_size(Question& question, std::string& remark) {
   auto& [launch, usage] = question.configuration;
   const BestBlockSize best = best_block_size(question.limits, launch, usage);
@@ -174,7 +174,7 @@ std::string list_of_gpus(AnswerFormat format) {
   return format == AnswerFormat::table ? text_table(lines, "<<><") : flat_text(rows, format);
 }
 
-/// A GPU of several that cannot run the file says so in its place. @throws InputError where none can
+/// With several GPUs, one that cannot run the file says so in its own answer. @throws InputError if none can
 std::string answer_kernels(const CalcOptions& options, const CLI::App& parser, Console& console,
                            ExitStatus& status) {
   BinaryQuestion question;

@@ -114,7 +114,7 @@ std::string rule_lines(const Question& question) {
   return "\nrules applied\n" + text_table(lines, "<");
 }
 
-/// Of clusters whose GPCs are not known it is what a full wave has at most.
+/// An upper bound for clusters with unknown GPCs.
 std::int64_t full_wave_of(const Question& question, const Occupancy& occupancy) {
   return full_wave_of_clusters(occupancy, question.configuration.launch.cluster_blocks, *question.sm_count,
                                question.sms_per_gpc);
@@ -227,7 +227,7 @@ std::string cliff_lines(const Question& question, const Occupancy& occupancy) {
   return text;
 }
 
-/// What the table of several has room for: headings of terminals are narrow.
+/// The limits that fit the table of several, since headings of terminals are narrow.
 constexpr std::array<std::pair<std::string_view, const char*>, 12> kShown = {{
     {"max_warps_per_sm", "warps"},
     {"max_threads_per_sm", "threads"},
@@ -281,7 +281,7 @@ Json limits_json(const Limits& limits, AnswerFormat format) {
   return object;
 }
 
-/// The most registers a thread with which a launch's occupancy is enough.
+/// The most registers per thread with which a launch's occupancy is enough.
 int most_registers(const Question& question, Configuration launched, const auto& is_enough) {
   int& registers = launched.usage.registers_per_thread;
   registers = question.limits.max_registers_per_thread;
@@ -289,7 +289,7 @@ int most_registers(const Question& question, Configuration launched, const auto&
   return registers;
 }
 
-/// With how many registers a grid still is resident at once; empty where that is not known.
+/// The most registers with which a grid is resident at once; empty if not known.
 std::string most_registers_at_once(const Question& question) {
   const Launch& launch = question.configuration.launch;
   const Occupancy occupancy = theoretical_occupancy(question.limits, question.configuration);
@@ -416,7 +416,7 @@ Json answered_json(const Question& question) {
   return row;
 }
 
-/// 0 where they are not known.
+/// 0 if not known.
 double waves_of(const Question& question) {
   const Launch& launch = question.configuration.launch;
   const Occupancy occupancy = theoretical_occupancy(question.limits, question.configuration);
@@ -451,7 +451,7 @@ Occupancy without_clusters(const Question& question) {
   return theoretical_occupancy(question.limits, alone);
 }
 
-/// How much less time the advice takes at most, in a sentence.
+/// A sentence: how much less time the advice takes at most.
 std::string time_sentence(const TheoryAdvice& advice, double waves) {
   if (waves > 0 && waves <= 1)
     return "Time: none is saved with this grid, whose blocks are all resident at once.";
@@ -474,15 +474,15 @@ std::string time_sentence(const TheoryAdvice& advice, double waves) {
       percent_text(reached_pct(advice)), 100 * saved, why);
 }
 
-/// A grid that is not of whole waves, and those beside it.
+/// A grid with a partial wave, and grids of whole waves beside it.
 struct PartialWaves {
-  std::int64_t wave;                 ///< blocks of a full one
+  std::int64_t wave;                 ///< blocks of a full wave
   std::int64_t rounds;               ///< of blocks
-  std::vector<std::int64_t> blocks;  ///< of whole waves, one round fewer and as many
-  double time_saved_at_most_pct;     ///< with them, for the same work, if blocks are equal
+  std::vector<std::int64_t> blocks;  ///< of grids of whole waves: one round fewer, and as many
+  double time_saved_at_most_pct;     ///< with those grids, for the same work, if blocks are equal
 };
 
-/// Empty where waves are whole or not known, or rounds of clusters are not (runtime_answers.hpp).
+/// Empty if waves are whole or not known, or if rounds of clusters are not known (runtime_answers.hpp).
 std::optional<PartialWaves> partial_waves(const Question& question) {
   const double waves = waves_of(question);
   const double saved = waves > 0 ? 1 - filled_rounds(waves) : 0;

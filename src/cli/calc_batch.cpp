@@ -26,11 +26,11 @@ constexpr auto kNeeded = std::to_array<std::string_view>({"compute_capability", 
 constexpr auto kOptional = std::to_array<std::string_view>(
     {"registers_per_thread", "static_shared_bytes", "dynamic_shared_bytes", "carveout_pct", "barriers",
      "cluster_blocks", "grid_blocks", "sm_count", "gpu"});
-/// What calc writes beside columns of a row and answers: of --from, then of --curves.
+/// Columns that calc writes beside a row and its answers: with --from, then with --curves.
 constexpr auto kWritten = std::to_array<std::string_view>(
     {"symbol", "stack_bytes_per_thread", "local_load_instructions", "local_store_instructions",
      "max_block_threads", "required_block_threads", "axis", "value", "current"});
-/// What names and describes a row.
+/// Columns that name and describe a row.
 constexpr auto kDescribing = std::to_array<std::string_view>({"case", "kernel", "parameters", "note"});
 
 Row row_of(const CsvTable& table, const std::vector<std::string>& cells) {
@@ -63,7 +63,7 @@ Question question_of(const Row& row) {
   return question;
 }
 
-/// To the launch bounds that calc --from wrote. @throws InputError for a block beyond them
+/// Applies the launch bounds that calc --from wrote. @throws InputError for a block beyond them
 void keep_to_bounds(Question& question, const CsvTable& table, const std::vector<std::string>& cells) {
   Limits& limits = question.limits;
   const int asked = question.configuration.launch.block_threads;
@@ -84,7 +84,7 @@ Json answers_of_any() {
   return answer_json({all_limits().back(), {{.block_threads = 32}, {}}, std::nullopt, {}});
 }
 
-// As CSV what was asked is written as it was read. `answer` says why there is none, `note` that or why one is not whole.
+// CSV keeps the input as read. `answer` says why there is none; `note` says that, or why an answer is not complete.
 Json answered(const CsvTable& table, const std::vector<std::string>& cells, AnswerFormat format,
               Answered& answer, std::string& note) {
   Json typed;
@@ -122,7 +122,7 @@ std::vector<std::string> names_of_answers() {
   return names;
 }
 
-/// A line for each reason.
+/// One line per reason.
 std::string why_not_launched(std::span<const Json> rows) {
   std::set<std::string> reasons;
   for (const Json& row : rows) {
@@ -170,7 +170,7 @@ std::string as_table(std::span<const Json> rows) {
          (assumed.empty() ? "" : fmt::format("\nIn some rows: {}\n", fmt::join(assumed, "; ")));
 }
 
-/// Where something is noted of a row, all have the column `note`.
+/// If any row has a note, all rows have the column `note`.
 std::vector<Json> answer_rows(const CsvTable& table, AnswerFormat format, std::span<Answered> answers) {
   std::vector<Json> rows;
   std::vector<std::string> notes(table.rows.size());
@@ -185,7 +185,7 @@ std::vector<Json> answer_rows(const CsvTable& table, AnswerFormat format, std::s
   return rows;
 }
 
-/// Recorded rows of what the runtime launches by itself say neither kernel nor block.
+/// Recorded rows of the runtime's own launches have neither kernel nor block.
 std::size_t drop_rows_without_launch(CsvTable& table) {
   const auto place = [&](std::string_view name) {
     return static_cast<std::size_t>(std::ranges::find(table.names, name) - table.names.begin());
@@ -224,8 +224,8 @@ Question question_at(const DeviceKernel& kernel, const BinaryQuestion& asked, in
   return question;
 }
 
-/// The block size that a kernel is answered for where none is asked for: the one that it requires, else the
-/// largest that its launch bounds allow, else 256.
+/// The block size of a kernel's answer if none is asked for: the one that it requires, else the largest that its launch
+/// bounds allow, else 256.
 int default_block_threads(const DeviceKernel& kernel) {
   if (kernel.required_block_threads > 0) return static_cast<int>(kernel.required_block_threads);
   return kernel.max_block_threads > 0 ? static_cast<int>(kernel.max_block_threads) : kDefaultBlockThreads;
@@ -294,9 +294,9 @@ std::string as_table(std::span<const DeviceKernel> kernels, const BinaryQuestion
   const auto short_name = [](const DeviceKernel& kernel) {
     return shortened_kernel_name(source_name(kernel.symbol));
   };
-  std::map<std::string, std::set<std::string>> alike;  // names by those without namespaces and arguments
+  std::map<std::string, std::set<std::string>> alike;  // full names by shortened name
   for (const DeviceKernel& kernel : kernels) alike[short_name(kernel)].insert(source_name(kernel.symbol));
-  std::map<std::string, std::map<std::string, std::size_t>> shown;  // their numbers by what is shown of them
+  std::map<std::string, std::map<std::string, std::size_t>> shown;  // numbers of full names by shown name
   std::string legend;
   const std::vector<std::string> cases = case_names(kernels);
   for (std::size_t i = 0; i < kernels.size(); ++i) {

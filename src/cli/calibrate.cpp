@@ -26,11 +26,11 @@
 namespace occbench {
 namespace {
 
-/// A bench binary of launches that are part of no suite, and what the user says of it.
+/// A bench binary whose launches are not part of a suite, and the user's options for it.
 struct ToolProgram {
   std::string name;
   std::string device = "auto";
-  fs::path benches = {};  ///< folder that it lies in; empty: that of this program
+  fs::path benches = {};  ///< its folder; empty: that of this program
 };
 
 struct CalibrateOptions {
@@ -51,8 +51,7 @@ void declare_options(CLI::App& parser, ToolProgram& program) {
 /// @param takes      how long, for the user: "some 20 s"
 /// @param arguments  further ones
 /// @param rows       the rows go here; empty: they are not kept
-/// @returns what it ended with, no_verdict where there is no GPU or it was interrupted; what it measured only
-/// where it is done
+/// @returns its status: no_verdict if there is no GPU or it was interrupted; its measurements only if it is done
 ToolRun measure(const ToolProgram& program, const std::string& takes, std::vector<std::string> arguments,
                 const fs::path& rows, Console& console) {
   if (const std::string reason = why_no_gpu(); !reason.empty()) {
@@ -125,7 +124,7 @@ std::string table_of(const std::vector<ErrorsOfKind>& kinds) {
   return text_table(lines, "<>");
 }
 
-/// Measures launches now, predicted with the profile where one is given.
+/// Measures launches now, predicted with the profile if one is given.
 ToolRun measure_launches(const ValidateOptions& options, Console& console) {
   std::error_code unknown;
   if (fs::exists(options.out, unknown)) {
@@ -140,7 +139,7 @@ ToolRun measure_launches(const ValidateOptions& options, Console& console) {
   return run;
 }
 
-/// Launches measured before, predicted again where a profile is given.
+/// Launches measured before, predicted again if a profile is given.
 ToolRun read_launches(const ValidateOptions& options, const std::optional<DeviceProfile>& profile) {
   ToolRun run;
   run.cases = read_case_records(options.rows);

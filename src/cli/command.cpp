@@ -20,7 +20,7 @@
 namespace occbench {
 namespace {
 
-/// CLI11 says that a subcommand is missing where there is a wrong one, and nothing of why a value is wrong.
+/// CLI11 reports a wrong subcommand as missing, and does not say why a value is wrong.
 std::string what_was_wrong(const CLI::ParseError& error, const CLI::App& parser,
                            std::span<const char* const> arguments) {
   const std::string what = error.what();
@@ -36,7 +36,7 @@ std::string what_was_wrong(const CLI::ParseError& error, const CLI::App& parser,
   return what.substr(kUnconverted.size()) + " is not a number that this option can take";
 }
 
-/// What an option of ours is called elsewhere; else the nearest of a command's.
+/// Our option for another tool's name, else the nearest of the command's.
 std::string nearest_option(const std::string& name, std::span<const std::string> names) {
   static constexpr std::pair<std::string_view, std::string_view> kElsewhere[] = {
       {"--threads", "--block-size"},
@@ -49,8 +49,9 @@ std::string nearest_option(const std::string& name, std::span<const std::string>
   return nearest_names(name, names, 1).front();
 }
 
-/// The first word that is no option's value and is empty, on which CLI11 can hang, or begins as an option does and is none of the command's.
-/// @returns the message, empty where there is none, or help was asked for
+/// Finds the first wrong word: an empty one that is not an option's value, on which CLI11 can hang, or an unknown
+/// option.
+/// @returns the message; empty if there is none, or if help was asked for
 std::string wrong_word(const CLI::App& command, std::span<const char* const> words) {
   std::string message;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -72,11 +73,11 @@ std::string wrong_word(const CLI::App& command, std::span<const char* const> wor
     }
     if (known == nullptr) continue;
     if (known == command.get_help_ptr()) return "";
-    // CLI11 would take the next word for the value that is missing.
+    // CLI11 would take the next word for the missing value.
     if (known->get_type_size_min() > 0 && message.empty() && word == name + "=")
       message = fmt::format("{} has no value: give one, or leave it out", word);
     if (name != word) continue;
-    // As many as CLI11 takes whatever they begin with.
+    // The number that CLI11 takes whatever they begin with.
     const auto values =
         static_cast<std::size_t>(std::min(known->get_type_size_min(), known->get_items_expected_min()));
     for (std::size_t value = i + 1; value <= std::min(i + values, words.size() - 1); ++value) {
@@ -88,7 +89,7 @@ std::string wrong_word(const CLI::App& command, std::span<const char* const> wor
   return message;
 }
 
-/// The words behind the first --, where the command runs them. CLI11 would take "[1,2]" for two words and "[]" for none.
+/// The words after the first --, if the command runs them. CLI11 would take "[1,2]" for two words and "[]" for none.
 std::span<const char* const> words_to_run(std::span<const char* const> arguments) {
   if (arguments.empty()) return {};
   const auto command = std::ranges::find(commands(), arguments.front(), &Command::name);
@@ -97,10 +98,10 @@ std::span<const char* const> words_to_run(std::span<const char* const> arguments
   return mark == arguments.end() ? std::span<const char* const>() : std::span(mark + 1, arguments.end());
 }
 
-/// The width of a terminal that help fits.
+/// Help fits a terminal of this width.
 constexpr std::size_t kColumns = 120;
 
-/// Descriptions in lines beside the names.
+/// Wraps descriptions beside the names.
 class LinesOfHelp : public CLI::Formatter {
  public:
   std::string make_option_desc(const CLI::Option* option) const override {
@@ -118,7 +119,7 @@ class LinesOfHelp : public CLI::Formatter {
   }
 
  private:
-  /// Lines that are there stay.
+  /// Keeps existing line breaks.
   static std::string in_lines(const std::string& description, std::size_t most) {
     std::string text;
     std::size_t length = 0;  // of the line so far
@@ -204,11 +205,11 @@ ExitStatus guarded(std::span<const char* const> arguments, Console& console) {
     fmt::print(console.err, "{}\n", error.what());
     return ExitStatus::no_verdict;
   } catch (const std::filesystem::filesystem_error& error) {
-    // Of a file that the user named: a name that is too long, links in a circle, a folder that cannot be read.
+    // A file that the user named: too long a name, links in a circle, a folder that cannot be read.
     fmt::print(console.err, "occbench: cannot use {}: {}\n", error.path1().string(), error.code().message());
     return ExitStatus::usage;
   } catch (const std::system_error& error) {
-    // A disk that is full, or no further process.
+    // A full disk, or no further process.
     fmt::print(console.err, "occbench: {}\n", error.what());
     return ExitStatus::usage;
   } catch (const std::exception& error) {

@@ -23,26 +23,26 @@ namespace occbench {
 
 struct DeviceProfile;
 
-/// What a subcommand does once its options are parsed. @throws InputError for wrong input: status 64.
+/// The action of a subcommand after its options are parsed. @throws InputError for wrong input: status 64.
 using Action = std::function<ExitStatus(Console&)>;
 
-/// A subcommand: declares its options on the parser that it is given, and returns what to do with them.
+/// A subcommand: declares its options on a parser and returns its action.
 struct Command {
   std::string_view name;
   std::string_view summary;
   Action (*declare)(CLI::App& parser);
-  /// In place of `declare`, of a command that runs another one: takes that one's words too, as they were typed.
+  /// Instead of `declare`, for a command that runs another one: also takes that command's words as typed.
   Action (*declare_runner)(CLI::App& parser, std::vector<std::string> words) = nullptr;
 };
 
 /// Every subcommand, in the order of the help text.
 std::span<const Command> commands();
 
-/// The whole of `occbench`: parses, runs one subcommand and turns whatever went wrong into a message and a
-/// status. `arguments` are without the program's name.
+/// All of `occbench`: parses, runs one subcommand and turns any failure into a message and a status. `arguments`
+/// exclude the program's name.
 ExitStatus run_occbench(std::span<const char* const> arguments, Console& console);
 
-/// Says that a run was stopped while it wrote the last line of a file, and that this is left out.
+/// Reports that a run was stopped while it wrote the last line of a file, and that this line is left out.
 void tell_torn(const std::filesystem::path& file, std::ostream& err);
 
 // One subcommand is one file, one line here and one in the table of commands.cpp.
@@ -61,14 +61,14 @@ Action declare_sweep(CLI::App& parser);
 Action declare_trace(CLI::App& parser, std::vector<std::string> words);
 Action declare_validate(CLI::App& parser);
 
-/// Writes a profile to a file, "-" = standard output, empty = the file of its GPU in user_profiles(). Where
-/// that fails it goes to standard output, so that it is not lost. @returns the file
+/// Writes a profile to a file, "-" = standard output, empty = the file of its GPU in user_profiles(). If that fails, it
+/// goes to standard output so that it is not lost. @returns the file
 /// @throws InputError if the file cannot be written
 std::filesystem::path keep_profile(const DeviceProfile& profile, const std::filesystem::path& out,
                                    Console& console);
 
-// Every option is declared by one of these or takes one text: values are decimal, whole where the number is, in range and
-// never empty, and what follows an option's value is not another value of it, unless its help says VALUE ...
+// Every option is declared by one of these or takes one text. Values are decimal, in range, never empty, and whole if
+// the number is. An option takes one value, unless its help says VALUE ...
 
 /// The text as a number. @throws InputError naming `what`, the text and the range
 template <typename Number>
@@ -79,7 +79,7 @@ Number parse_number(std::string_view text, std::string_view what, Number least, 
                    text.ends_with('%') ? ": leave out %" : "");
 }
 
-/// Of what was measured: microseconds, cycles, blocks.
+/// Range of measured values: microseconds, cycles, blocks.
 inline constexpr double kLeastMeasured = 1e-6;
 inline constexpr double kMostMeasured = 1e12;
 
@@ -101,14 +101,14 @@ CLI::Option* add_number(CLI::App& parser, const std::string& name, Value& value,
       ->type_name("N");
 }
 
-/// An option with a word for its values, such as FILE.
+/// An option with a name for its values, such as FILE.
 template <typename Value>
 CLI::Option* add_value(CLI::App& parser, const std::string& name, const std::string& type, Value& value,
                        const std::string& meaning) {
   return parser.add_option(name, value, meaning)->type_name(type);
 }
 
-/// How pages of `fleet` and `report` begin: by what their templates have first; a regular expression.
+/// A regular expression for how pages of `fleet` and `report` begin, as in their templates.
 inline constexpr const char* kPageBegins =
     R"(<!doctype html>\s*<html lang="en">\s*<head>\s*<meta charset="utf-8">\s*(<meta name="generator" content="occbench">|)"
     R"(<meta http-equiv="Content-Security-Policy" content="default-src 'none'; [^>]*; base-uri 'none'; form-action 'none'">\s*)"
@@ -145,23 +145,23 @@ CLI::Option* add_shape_option(CLI::App& parser, const std::string& name, Total& 
 CLI::Option* add_repeated(CLI::App& parser, const std::string& name, std::vector<std::string>& values,
                           const std::string& meaning);
 
-/// An option that the measuring programs read and check: `--NAME VALUE` becomes `--occ_NAME=VALUE`. It may be given several
-/// times where the result is told to take_all().
-/// @param flag  theirs, where it has another name
+/// An option that the measuring programs read and check: `--NAME VALUE` becomes `--occ_NAME=VALUE`. It may be repeated
+/// if take_all() is called on the result.
+/// @param flag  the programs' name, if it differs
 CLI::Option* pass_on(CLI::App& parser, const std::string& name, std::vector<std::string>& flags,
                      const std::string& meaning, std::string flag = "");
 
-/// `--format`, of which the first word is the default.
+/// `--format`; the first word is the default.
 CLI::Option* add_format(CLI::App& parser, std::string& format, const std::vector<std::string>& words,
                         const std::string& meaning = "");
 
-/// Where the first of these options is given, it goes with the others only.
+/// If the first of these options is given, only the others may be given with it.
 /// @param instead  ends the message
 /// @throws InputError naming an option that is given beside it
 void refuse_all_but(const std::vector<std::string_view>& allowed, const CLI::App& parser,
                     std::string_view instead = "");
 
-/// An option whose one value is a list with commas between its items. None of them is empty.
+/// An option with one value: a comma-separated list without empty items.
 CLI::Option* add_comma_list(CLI::App& parser, const std::string& name, std::vector<std::string>& values,
                             const std::string& meaning);
 

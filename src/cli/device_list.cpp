@@ -13,7 +13,7 @@
 namespace occbench {
 namespace {
 
-/// In quotes where a shell could take it for something else.
+/// In quotes if a shell could interpret it.
 std::string for_shell(const std::string& text) {
   const auto is_plain = [](char letter) {
     return std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
@@ -76,7 +76,7 @@ std::vector<std::string> arguments_of(const CLI::App& parser, std::span<const st
     if (std::ranges::find(leave_out, name) != leave_out.end()) continue;
     const bool flag = option->get_items_expected_max() == 0;
     for (const std::string& value : option->results()) {
-      // Behind = a value may not be empty; of a flag it stands nowhere else.
+      // A value after = may not be empty, and a flag takes its value only there.
       if (flag) {
         arguments.push_back(value == "true" ? name : fmt::format("{}={}", name, value));
       } else {

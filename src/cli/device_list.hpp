@@ -13,15 +13,15 @@
 
 namespace occbench {
 
-/// merge_files(), with what came of it on the console: how many rows, and which are missing or in conflict.
+/// merge_files(), and tells the console how many rows there are and which are missing or in conflict.
 Merged merge_and_tell(
     std::span<const std::filesystem::path> files, const std::filesystem::path& out, Console& console,
     const std::function<bool()>& stopped = [] { return false; });
 
-/// `--device`. @throws InputError, while the command line is parsed, for what names no GPU in any machine
+/// `--device`. @throws InputError, during parsing, for a value that names no GPU in any machine
 CLI::Option* add_device_option(CLI::App& parser, std::string& device, const std::string& meaning);
 
-/// The same where a command measures one GPU.
+/// The same for a command that measures one GPU.
 CLI::Option* add_one_device_option(CLI::App& parser, std::string& device);
 
 /// `--counters`, `--profile`, `--benches`, `--out` and `--resume` of a command that measures cases.
@@ -31,11 +31,11 @@ void declare_measuring(CLI::App& parser, RunOptions& options);
 bool merge_gpus(std::span<const std::filesystem::path> files, const std::filesystem::path& out,
                 Console& console);
 
-/// The options that a command was given: what makes another process do the same.
+/// The options that a command was given, so that another process can do the same.
 /// @param leave_out  names of options, "--out"
 std::vector<std::string> arguments_of(const CLI::App& parser, std::span<const std::string> leave_out);
 
-/// The command line that goes on with a command whose rows are in `out`, for a shell.
+/// The shell command line that resumes a command whose rows are in `out`.
 std::string resuming_command(const CLI::App& parser, const std::filesystem::path& out);
 
 }  // namespace occbench

@@ -22,7 +22,7 @@ namespace {
 
 struct Property {
   const char*
-      name;  ///< the runtime's own; of an attribute that CUDA 13 took out of cudaDeviceProp its name there
+      name;  ///< the runtime's own; for an attribute that CUDA 13 took out of cudaDeviceProp, its name there
   std::variant<int cudaDeviceProp::*, std::size_t cudaDeviceProp::*, int (cudaDeviceProp::*)[3],
                cudaDeviceAttr>
       value;
@@ -105,7 +105,7 @@ Json describe(const Device& device, int chosen_by_auto) {
   return object;
 }
 
-/// A line a property, a column a device.
+/// One line per property, one column per device.
 std::string device_table(const std::vector<Json>& devices) {
   std::vector<std::vector<std::string>> lines;
   for (const auto& [name, first] : devices.front().items()) {

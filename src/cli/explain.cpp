@@ -40,28 +40,29 @@ namespace occbench {
 
 namespace {
 
-/// A launch of which numbers alone are known, as a profiler's page shows them.
+/// A launch known only by numbers, as a profiler's page shows them.
 struct NumbersOption : LaunchOptions {
   Readings readings;
   std::optional<double> time_us;
   std::optional<double> clock_mhz;
 };
 
-/// As rows show reals: with up to four decimals.
+/// As reals in rows: with up to four decimals.
 double rounded(double value) {
   return std::round(value * 1e4) / 1e4;
 }
 
-/// The lists of findings under their headings, indented: a line a finding, with its confidence, and below it the remedy,
-/// unless it is that of the finding before, and what time that can save.
-/// @param reached_pct  that the losses end at, `by` what if no counter read it; empty = theory less the losses
+/// The lists of findings under their headings, indented. Each finding has a line with its confidence, then its remedy,
+/// unless the finding before has the same one, and the time that it can save.
+/// @param reached_pct  the end of the losses; empty = theory less the losses
+/// @param by  the source of reached_pct if not a counter
 void print_findings(std::span<const Finding> findings, double theoretical_pct,
                     std::optional<double> reached_pct, std::string_view by, std::ostream& out) {
   std::string_view remedy_before;
   bool has_saved = false;
   const auto print = [&](FindingList list, const std::string& heading) {
     bool is_first = true;
-    // What no cause explains is read after all causes, however much it is.
+    // The unexplained rest comes after all causes, however large it is.
     for (const bool unexplained : {false, true})
       for (const Finding& finding : findings) {
         if (finding.list != list || (finding.cause == Cause::unexplained) != unexplained) continue;
@@ -85,8 +86,9 @@ void print_findings(std::span<const Finding> findings, double theoretical_pct,
   print(FindingList::remarks, "Remarks");
 }
 
-/// An array, an object a finding: cause, list, points, confidence, evidence (an object of columns and values), remedy,
-/// sentence; where it is about time, time in words and time_saved_at_most_pct; of a limit, steps as `calc` has them.
+/// An array with one object per finding: cause, list, points, confidence, evidence (an object of columns and values),
+/// remedy, sentence. A finding about time also has time in words and time_saved_at_most_pct; a limit has steps as in
+/// `calc`.
 Json findings_json(std::span<const Finding> findings) {
   Json array = Json::array();
   for (const Finding& finding : findings) {
@@ -146,7 +148,7 @@ std::vector<CaseRecord> all_cases(const ExplainOptions& options, std::ostream& e
   return cases;
 }
 
-/// Of all rows of programs that match, those without a counter's value too; empty where there is none.
+/// The total of all matching rows of programs, also those without a counter's value; empty if there are none.
 std::string total_of_programs(std::span<const CaseRecord> all, const ExplainOptions& options) {
   const auto matches = identity_filter(options.filter);
   std::vector<CaseRecord> cases(all.begin(), all.end());
@@ -157,8 +159,8 @@ std::string total_of_programs(std::span<const CaseRecord> all, const ExplainOpti
              : fmt::format("\nTogether {}. The column kernel has whole names.\n", program_total(cases));
 }
 
-/// Those with theory and a counter's value, or work inferred from their time, that the filter matches; `left_out` says how many others
-/// it matches.
+/// Matching cases with theory and a counter's value, or with work inferred from their time. `left_out` says how many
+/// others match.
 std::vector<CaseRecord> counted_cases(std::span<const CaseRecord> all, const ExplainOptions& options,
                                       std::string& left_out) {
   const auto matches = identity_filter(options.filter);
@@ -194,8 +196,8 @@ double lost_points(const CaseRecord& record) {
   return record.theory->theoretical_pct - reached;
 }
 
-/// Kernels of a program by the time that advice could save, since a launch may be one of thousands; cases of a suite
-/// by points.
+/// Sorts kernels of a program by the time that advice could save, since a launch may be one of thousands, and cases of
+/// a suite by points.
 /// @returns what they are sorted by
 std::string_view sort_by_loss(std::vector<CaseRecord>& cases) {
   const bool of_programs = std::ranges::all_of(
@@ -208,24 +210,24 @@ std::string_view sort_by_loss(std::vector<CaseRecord>& cases) {
   return "that can save most time";
 }
 
-/// A case with what is said of it.
+/// A case and its findings.
 struct Explained {
   CaseRecord record;
   std::vector<Finding> findings;
   std::optional<double> share_of_program{};  ///< of the time of all kernels in the files
 };
 
-/// @param all  of the files, among which there may be another build of its kernel
+/// @param all  of the files, which may include another build of its kernel
 Explained explained(CaseRecord record, std::span<const CaseRecord> all) {
   LaunchFacts facts = facts_of(record);
   facts.others = other_builds_of(record, all);
   std::vector<Finding> findings = in_place(record, [&] { return diagnose(facts); });
-  // The device's own limits, which the table lacks, made the recorded one.
+  // Otherwise the recorded explanation stays: it used the device's own limits, which the table lacks.
   if (facts.limits != nullptr) record.explanation = explanation_of(facts, findings);
   return {std::move(record), std::move(findings)};
 }
 
-/// What its achieved occupancy is read by: "counter", "warp records" or "simulated".
+/// The source of its achieved occupancy: "counter", "warp records" or "simulated".
 std::string_view read_by(const CaseRecord& record) {
   const AchievedSource source = record.readings.achieved_source.value_or(AchievedSource::counter);
   return source == AchievedSource::simulated      ? "simulated"
@@ -233,7 +235,7 @@ std::string_view read_by(const CaseRecord& record) {
                                                   : "counter";
 }
 
-/// Of a row that nothing can be said of.
+/// Why a row has no explanation.
 std::string why_there_is_none(const CaseRecord& record) {
   const auto& capability = record.provenance.compute_capability;
   if (!capability) return "no explanation: compute_capability is empty";
@@ -287,14 +289,14 @@ void print_rows(std::span<const Explained> rows, const std::string& format, std:
   if (format == "json") fmt::print(out, "[\n{}\n]\n", objects);
 }
 
-/// A line a row, in the order of the files, as they were recorded.
+/// One line per row, in the order of the files, as recorded.
 void print_lines(std::span<const CaseRecord> cases, bool simulated, std::ostream& out) {
   const auto cell = [](const std::optional<double>& value, int decimals) {
     return value ? fmt::format("{:.{}f}", *value, decimals) : "";
   };
   const bool is_program = std::ranges::any_of(
       cases, [](const CaseRecord& each) { return each.program.total_time_us.has_value(); });
-  // Of a program, the column before the last: a launch may be short and launched often.
+  // In a program the total precedes the last column: a short kernel may be launched often.
   const auto with_total = [&](std::vector<std::string> line, std::string total) {
     if (is_program) line.insert(line.end() - 1, std::move(total));
     return line;
@@ -356,7 +358,7 @@ ExitStatus explain_rows(const ExplainOptions& options, Console& console) {
   for (const std::string& remark : remarks_on_profiles(cases)) fmt::print(console.err, "{}\n", remark);
   double total_us = 0;
   for (const CaseRecord& each : of_files) total_us += each.program.total_time_us.value_or(0);
-  // All before the first is printed: a row that cannot be explained leaves no half of an array.
+  // Explains all rows before it prints the first: a row that cannot be explained leaves no half of an array.
   std::vector<Explained> rows;
   for (const CaseRecord& each : cases) {
     rows.push_back(explained(each, of_files));
@@ -372,11 +374,11 @@ ExitStatus explain_rows(const ExplainOptions& options, Console& console) {
 
 constexpr const char* kNumbersGroup = "A launch by numbers";
 
-/// Clocks that SMs can have, MHz, a choice: boards exceed the table's by up to a third.
+/// Clocks that SMs can have, MHz: a choice. Boards exceed the table's clock by up to a third.
 constexpr double kLeastClockMhz = 100;
 constexpr double kMostOverTables = 1.4;
 
-/// @throws InputError for a clock that is of no GPU so called: in another unit
+/// @throws InputError for a clock that no GPU of that name has: it is in another unit
 void require_clock(std::string_view option, const std::optional<double>& mhz, const Gpu* gpu) {
   const double highest =
       gpu != nullptr ? gpu->clock_mhz : std::ranges::max_element(all_gpus(), {}, &Gpu::clock_mhz)->clock_mhz;
@@ -387,7 +389,7 @@ void require_clock(std::string_view option, const std::optional<double>& mhz, co
 }
 
 void require_in_range(const NumbersOption& numbers, const Limits& limits) {
-  const Gpu* const gpu = named_gpu(numbers.gpu);  // one GPU, not what several begin with
+  const Gpu* const gpu = named_gpu(numbers.gpu);  // one GPU, not a common prefix of several
   std::vector<std::string> missing;
   if (!sm_count_of(numbers.gpu))
     missing.emplace_back("--sm-count: give the number of SMs, as `occbench devices` shows it");
@@ -453,7 +455,7 @@ bool is_use_of_unit(const NamedCounter& counter) {
 }
 
 /// @param text  "resident_blocks=7.3", or with the counter's own name, in the units of ncu
-/// @param parts  names of counters of a sum that were given, by column
+/// @param parts  given counters of a sum, by column
 void set_counter(Readings& readings, std::map<const NamedCounter*, std::set<std::string_view>>& parts,
                  std::string_view text) {
   const std::size_t equals = std::min(text.find('='), text.size());
@@ -486,7 +488,7 @@ void set_counter(Readings& readings, std::map<const NamedCounter*, std::set<std:
   const double read = parse_number<double>(value, fmt::format("--counter {}", name), 0,
                                            found->unit == "%" ? 100 / asked.scale : kMostMeasured);
   Real& reading = readings.counters.*found->counter.value;
-  // Parts of a pipe's work are at most the pipe's.
+  // A part of a pipe's work is at most the pipe's.
   const bool is_use = is_use_of_unit(*found);
   const bool is_part = is_use || (name != found->name && asked.metric != found->counter.metric);
   const bool is_first = is_part && parts[found].empty();
@@ -536,9 +538,9 @@ void declare_numbers_option(CLI::App& parser, NumbersOption& numbers) {
       ->group(kNumbersGroup);
 }
 
-/// Theory with its rules, waves, and what cost the rest.
-/// @param json  one object, the columns that are known and `findings`, instead of text
-/// @throws InputError where a number is missing or out of its range
+/// Theory with its rules, waves, and the causes of the rest.
+/// @param json  one object with the known columns and `findings`, instead of text
+/// @throws InputError if a number is missing or out of its range
 void explain_numbers(const NumbersOption& numbers, bool json, std::ostream& out) {
   const Limits& limits = limits_of(capability_of(numbers.gpu));
   require_in_range(numbers, limits);
@@ -562,7 +564,7 @@ void explain_numbers(const NumbersOption& numbers, bool json, std::ostream& out)
   fmt::print(out, "{}\n", json_text(object));
 }
 
-/// The first option that describes a launch by numbers; empty where none was given.
+/// The first option that describes a launch by numbers; empty if none was given.
 std::string number_given(const CLI::App& parser) {
   for (const CLI::Option* option : parser.get_options())
     if (option->get_group() == kNumbersGroup && option->count() > 0) return option->get_name();

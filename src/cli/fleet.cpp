@@ -30,7 +30,7 @@ struct FleetOptions {
   std::string format;
 };
 
-/// Files of rows but those of the question itself.
+/// Files of rows, except those of the question itself.
 std::vector<fs::path> earlier_files(std::vector<fs::path> files, const FleetOptions& options) {
   std::erase_if(files, [&](const fs::path& earlier) {
     return std::ranges::any_of(options.files, [&](const std::string& file) {
@@ -52,7 +52,7 @@ std::vector<std::size_t> add(FleetRows& rows, const auto& files, const std::stri
   return added;
 }
 
-/// A GPU is in one of the files only.
+/// Each GPU must be in only one of the files.
 void require_each_once(const FleetRows& rows, std::span<const std::size_t> gpus) {
   auto sorted = mapped(gpus, [&](std::size_t gpu) { return &rows.gpus[gpu]; });
   std::ranges::sort(sorted, {}, &MeasuredGpu::uuid);
@@ -90,7 +90,7 @@ ExitStatus status_of(const FleetRows& rows, const RankedFleet& ranked) {
   return ranked.no_verdict() > 0 || !rows.torn.empty() ? ExitStatus::no_verdict : ExitStatus::done;
 }
 
-/// By the Python package, from the lines of JSON. @returns whether there is a page now
+/// Draws the page with the Python package, from lines of JSON. @returns whether there is a page now
 bool draw_page(const std::string& page, const std::string& lines, Console& console) try {
   const std::optional<PythonTools> tools = find_python_tools(console.err);
   if (!tools) return false;
@@ -111,7 +111,7 @@ bool draw_page(const std::string& page, const std::string& lines, Console& conso
   return false;
 }
 
-/// The page takes the place of no file that is read.
+/// The page must not replace a file that is read.
 void require_writable_page(const FleetOptions& options) {
   if (options.page.empty()) return;
   std::vector<fs::path> inputs(options.files.begin(), options.files.end());

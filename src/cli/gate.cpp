@@ -41,7 +41,7 @@ struct GateOptions {
   bool any_source = false;
 };
 
-/// A candidate that its own tolerances come from can only pass.
+/// A candidate can only pass if its tolerances come from it.
 void require_not_the_candidate(const GateOptions& options) {
   if (options.tolerances_from.empty() || options.runs.empty()) return;
   const fs::path& candidate = options.runs[1];
@@ -74,7 +74,7 @@ std::vector<fs::path> inputs_of(const GateOptions& options) {
   return inputs;
 }
 
-/// Known before minutes are spent on pairs of runs.
+/// Checked before minutes are spent on pairs of runs.
 void require_writable(const GateOptions& options, const fs::path& output, const std::string& begins) {
   require_not_input(output, inputs_of(options));
   require_not_another_kind(output, begins);
@@ -140,7 +140,7 @@ Comparison compare(const GateOptions& options, const Tolerances& tolerances, Con
   return compare_pairs(mapped(runs.a, read_run), mapped(runs.b, read_run), tolerances);
 }
 
-/// A name that is misspelt would leave an experiment to the usual tolerances. It is not refused: one file serves many runs.
+/// A misspelt name would leave an experiment with the usual tolerances. It is not refused: one file serves many runs.
 void note_unused(const Tolerances& tolerances, Comparison& comparison) {
   std::vector<std::string> compared = mapped(comparison.cases, &ComparedCase::experiment);
   std::ranges::sort(compared);
@@ -160,7 +160,7 @@ ExitStatus status_of(Verdict verdict) {
   return verdict == Verdict::regression ? ExitStatus::regression : ExitStatus::no_verdict;
 }
 
-/// Two outputs of one name would be one.
+/// Two outputs with one name would be one file.
 void require_apart(const std::vector<Output>& outputs, const fs::path& tolerances) {
   std::set<fs::path> seen;
   if (!tolerances.empty()) seen.insert(fs::weakly_canonical(tolerances));
@@ -198,7 +198,7 @@ ExitStatus gate(const GateOptions& options, Console& console) {
   const bool is_text = options.format == "table" || options.format == "markdown";  // these say so themselves
   if (comparison.simulated && !is_text) fmt::print(console.err, "{}\n", kSimulatedLine);
   fmt::print(console.out, "{}", kGateFormats.at(options.format).text(comparison));
-  // Its status is the verdict's whatever becomes of the files.
+  // A regression or a missing verdict keeps its status even if a file cannot be written.
   bool written = true;
   const auto write = [&](const auto& to_file) {
     try {

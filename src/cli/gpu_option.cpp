@@ -12,7 +12,7 @@
 namespace occbench {
 namespace {
 
-/// Empty where they differ.
+/// Empty if they differ.
 template <typename Value>
 std::optional<Value> common_value(std::span<const Gpu* const> gpus, Value Gpu::*member) {
   const Value value = gpus.front()->*member;
@@ -20,7 +20,7 @@ std::optional<Value> common_value(std::span<const Gpu* const> gpus, Value Gpu::*
   return agree ? std::optional(value) : std::nullopt;
 }
 
-/// Empty where the table has none, or the name may mean several.
+/// Empty if the table has none, or if the name may mean several.
 std::string driver_name_of(const GpuOption& option) {
   if (option.name.empty()) return "";
   const std::vector<const Gpu*> gpus = gpus_of(option.name);

@@ -15,7 +15,7 @@
 namespace occbench {
 namespace {
 
-/// Of GPUs that lack cases; more lines nobody reads.
+/// Lines about GPUs that lack cases; nobody reads more.
 constexpr std::size_t kMostGaps = 20;
 
 struct MergeOptions {

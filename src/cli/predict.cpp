@@ -47,21 +47,21 @@ struct PredictOptions : LaunchOptions {
   std::string format;
 };
 
-/// The clock that is given, else the highest one of the GPU that is named or that the profile is of.
+/// The given clock, else the highest clock of the named GPU or of the profile's GPU.
 std::optional<double> clock_of(const PredictOptions& options, const DeviceProfile& profile) {
   if (options.clock_mhz) return options.clock_mhz;
   const Gpu* const named = named_gpu(options.gpu);
   return named != nullptr ? std::optional<double>(named->clock_mhz) : highest_clock_mhz(profile.gpu);
 }
 
-/// What is printed: the launch and its prediction as columns, and what has no column.
+/// The output: the launch and its prediction as columns, and values without a column.
 struct Answer {
   Row row;
   Prediction prediction;
   WorkKind kind = WorkKind::even_waves;
   std::optional<Advice> advice;
   std::vector<std::string> remedies;  ///< remedies_of(), paragraphs
-  std::string clock_note;             ///< how microseconds became cycles; empty where none were given
+  std::string clock_note;             ///< how microseconds became cycles; empty if none were given
 };
 
 /// @throws InputError naming the option that is missing
@@ -72,14 +72,14 @@ void require_work(const PredictOptions& options) {
         "--work: say what the blocks do: --work, --durations, --time-us or --sm-cycles-active-avg");
 }
 
-/// What the blocks do.
+/// The work of the blocks.
 struct ChosenWork {
-  std::optional<Work> work;  ///< empty where a file has the durations
+  std::optional<Work> work;  ///< empty if a file has the durations
   std::string source{};
-  std::string clock_note{};  ///< how microseconds became cycles; empty where none were given
+  std::string clock_note{};  ///< how microseconds became cycles; empty if none were given
 };
 
-/// As given, or inferred from what was observed.
+/// The given work, or work inferred from observations.
 ChosenWork work_of(const PredictOptions& options, const Asked& asked) {
   const DeviceProfile& profile = asked.chosen.profile;
   const std::optional<double> clock_mhz = clock_of(options, profile);
@@ -115,7 +115,7 @@ Tasks tasks_of(const PredictOptions& options, const std::optional<Work>& work, i
   return work ? Tasks(*work, blocks, warps_per_block) : Tasks(durations_of(options), blocks, warps_per_block);
 }
 
-/// One simulation of the launch: when each block was where, for pictures of it.
+/// One simulation of the launch: place and time of each block, for pictures.
 std::string blocks_json(const PredictOptions& options) {
   const ChosenProfile chosen = profile_to_predict_with(options.profile, options.gpu);
   const DeviceProfile& profile = chosen.profile;
@@ -144,12 +144,12 @@ std::string blocks_json(const PredictOptions& options) {
       -1);
 }
 
-/// Points of a finding below which nothing is to be done about it: a choice.
+/// A finding of fewer points gets no remedy: a choice.
 constexpr double kPointsWorthARemedy = 1;
 
-/// What to do about the limit of theory, with the most time that it can save, and about the largest loss. None about the grid: another one
-/// is advised, or others were found no better. Of losses nothing is said where one is advised, but of uneven work that costs more
-/// time: the counter leaves out SMs that have no block any more.
+/// Advice on the limit of theory, with the most time that it can save, and on the largest loss. None on the grid:
+/// another grid is advised, or others were found no better. If one is advised, losses get no remedy, except uneven work
+/// that costs more time: the counter leaves out SMs that have no block any more.
 std::vector<std::string> remedies_of(std::span<const Finding> findings, const Tasks& tasks,
                                      const Prediction& prediction, const std::optional<Advice>& advice) {
   std::vector<std::string> remedies;
@@ -160,7 +160,7 @@ std::vector<std::string> remedies_of(std::span<const Finding> findings, const Ta
     });
   };
   if (const auto limit = first(FindingList::limits); limit != findings.end()) {
-    // Warps that contend gain nothing by it, and uneven work may gain more.
+    // Contending warps gain nothing from it, and uneven work may gain more.
     const bool is_told = limit->time && limit->time->is_known && !tasks.contends() && tasks.all_equal();
     remedies.push_back(is_told ? fmt::format("{} {}: {}", limit->remedy, kSavedAlone, limit->time->sentence)
                                : limit->remedy);
@@ -223,7 +223,7 @@ Answer predict_launch(const PredictOptions& options) {
   answer.remedies = remedies_of(findings, tasks, answer.prediction, answer.advice);
   record.compiled.reset();
   answer.row = row_of(record);
-  // All of its usage that the user gives.
+  // The user gives only these parts of its usage.
   answer.row.registers_per_thread = usage.registers_per_thread;
   answer.row.static_shared_bytes = usage.static_shared_bytes;
   return answer;
@@ -292,7 +292,7 @@ void print_json(const Answer& answer, std::ostream& out) {
   fmt::print(out, "{}\n", json_text(object));
 }
 
-/// What the blocks do, and what is known of it.
+/// Options for the work of the blocks, and what is known of it.
 void declare_work(CLI::App& parser, PredictOptions& options) {
   CLI::Option_group* const source = parser.add_option_group("what the blocks do");
   source->add_option("--work", options.work,
@@ -321,7 +321,7 @@ constexpr auto kReadToPredict = std::to_array<std::string_view>(
     {"static_shared_bytes", "dynamic_shared_bytes", "carveout_pct", "cluster_blocks", "work", "gpu",
      "sm_clock_mhz", "time_us", "sm_cycles_active_avg", "case", "note"});
 
-/// Columns that come out whether the file has them or not.
+/// Output columns, whether the file has them or not.
 std::vector<std::string> predicted_columns() {
   std::vector<std::string> names = {"work", "work_source"};
   const Column* const last = find_column("explanation");
@@ -353,7 +353,7 @@ Theory theory_of(const LaunchOnDevice& on) {
   return theory_of(theoretical_occupancy(on), on.launch, on.sm_count);
 }
 
-/// @throws InputError where no SM can hold a block
+/// @throws InputError if no SM can hold a block
 void predict_record(CaseRecord& record, const std::optional<DeviceProfile>& profile) {
   const LaunchOnDevice on = launch_on_device(record);
   record.theory = theory_of(on);
@@ -377,14 +377,14 @@ void predict_record(CaseRecord& record, const std::optional<DeviceProfile>& prof
   record.explanation = explanation_of(facts_of(record));
 }
 
-/// What a row measured on one GPU says nothing of others: work that was inferred from it is kept, and none is inferred for several.
-/// @param gpus  that --gpu asks each row for; 0 = the row says its own
+/// Measurements on one GPU do not apply to others: work inferred from them is kept, and none is inferred for several.
+/// @param gpus  how many --gpu asks each row for; 0 = the row names its own
 Row predicted_row(Row row, const std::optional<DeviceProfile>& profile, std::size_t gpus) {
   if (gpus > 0 && is_inferred_work(row.work_source)) {
     row.time_us.reset();
     row.sm_cycles_active_avg.reset();
   }
-  // What was predicted before is no answer.
+  // An earlier prediction is not an answer.
   for (const std::string& name : predicted_columns())
     if (name.starts_with("predicted_")) set_cell(row, *find_column(name), "");
   // A recorded case that was skipped has none of them.
@@ -395,7 +395,7 @@ Row predicted_row(Row row, const std::optional<DeviceProfile>& profile, std::siz
   } else if (gpus > 1 && row.work.empty()) {
     add_note(row.note, no_prediction("work is empty, and what was measured is of one GPU: give one --gpu"));
   } else {
-    // What spills has local memory.
+    // A kernel that spills has local memory.
     if (row.spill_bytes > 0)
       row.local_bytes_per_thread = std::max(row.local_bytes_per_thread.value_or(0), *row.spill_bytes);
     CaseRecord record = case_record(row_in_cycles(row, profile));
@@ -406,7 +406,7 @@ Row predicted_row(Row row, const std::optional<DeviceProfile>& profile, std::siz
   return row;
 }
 
-/// Of a row that is refused, the theory: its work alone may be at fault. Empty where it is no launch.
+/// The theory of a refused row, since only its work may be at fault. Empty if it is not a launch.
 Row row_of_theory(Row row) {
   row.work.clear();
   CaseRecord answer;
@@ -445,16 +445,16 @@ std::vector<std::string> predicted_cells(const CsvTable& table, const std::vecto
   return out;
 }
 
-/// Predicts every row of a CSV file ("-" = standard input), whose columns are named as in a recorded row: needed
-/// are compute_capability, sm_count, block_threads, grid_blocks and registers_per_thread. Where the column work
-/// is empty or not there, work that is equal for all blocks is inferred from sm_cycles_active_avg, or from
-/// time_us and sm_clock_mhz; the column work_source says which. Work may be in microseconds (equal:100us) where
-/// sm_clock_mhz is given.
+/// Predicts every row of a CSV file ("-" = standard input), with columns named as in a recorded row. It needs
+/// compute_capability, sm_count, block_threads, grid_blocks and registers_per_thread. If the column work is empty or
+/// missing, work that is equal for all blocks is inferred from sm_cycles_active_avg, or from time_us and sm_clock_mhz;
+/// the column work_source says which. Work may be in microseconds (equal:100us). Without sm_clock_mhz the GPU's highest
+/// clock is used, if it is known.
 /// @param profile  a built-in one or a file; empty = the best known of each row's GPU
-/// @param gpu  of all rows, or a list of GPUs that each row is asked for; not given: their columns say it
-/// Prints the same rows as CSV, with theory, prediction and explanation added; other columns stay as they are. A row that
-/// cannot be predicted says why in the column `note`, and has the theory that is known. Refused is one that is no launch,
-/// that no SM can hold, or whose work is wrong. @returns as tell_unanswered()
+/// @param gpu  of all rows, or a list of GPUs to predict each row for; not given: their columns name it
+/// Prints the same rows as CSV, with theory, prediction and explanation added; other columns stay as they are. A row
+/// that cannot be predicted says why in the column `note`, and has the theory that is known. It refuses rows that are
+/// not a launch, that no SM can hold, or whose work is wrong. @returns as tell_unanswered()
 /// @throws InputError with file, line and column
 ExitStatus predict_batch(const std::string& file, const std::string& profile, const GpuOption& gpu,
                          Console& console) {
@@ -472,7 +472,7 @@ ExitStatus predict_batch(const std::string& file, const std::string& profile, co
   std::size_t gpus = 0;
   if (gpu.given()) {
     for (const GpuOption& each : asked_gpus(gpu)) {
-      static_cast<void>(identity_of(each));  // whose number of SMs is known
+      static_cast<void>(identity_of(each));  // its number of SMs must be known
       ++gpus;
     }
     table = rows_on(gpu, table, source);

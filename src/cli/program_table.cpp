@@ -17,7 +17,7 @@
 namespace occbench {
 namespace {
 
-/// What tells kernels apart stands at both ends of their names.
+/// Kernel names differ at both ends.
 std::string narrow(const std::string& name) {
   constexpr std::size_t kWidest = 44;
   return shortened(name, kWidest, kWidest / 2);
@@ -52,7 +52,7 @@ std::vector<std::string> table_line(const CaseToTell& saved, double all_us) {
           finding_text(saved)};
 }
 
-/// The reason that a note gives; empty where it gives none.
+/// The reason in a note; empty if it gives none.
 std::string why_not_counted(const CaseRecord& record) {
   constexpr std::string_view kLead = "not counted: ";
   const std::size_t at = record.note.find(kLead);
@@ -61,14 +61,14 @@ std::string why_not_counted(const CaseRecord& record) {
   return record.note.substr(begin, record.note.find("; ", begin) - begin);
 }
 
-/// What a program's cases take, of that with a counter, and achieved occupancy weighted by it.
+/// Time of a program's cases, the part with a counter, and achieved occupancy weighted by that part.
 struct Sums {
   double us = 0;
   double counted_us = 0;
   double achieved_us = 0;
   std::int64_t launches = 0;
   std::int64_t without_time = 0;           ///< launches
-  std::map<std::string, int> uncounted{};  ///< cases, by the reason that their notes give
+  std::map<std::string, int> uncounted{};  ///< cases, by the reason in their notes
 
   void add(const CaseRecord& record) {
     const double total_us = record.program.total_time_us.value_or(0);

@@ -30,7 +30,7 @@ struct ReportOptions {
 
 void check_files(const ReportOptions& options, Console& console) {
   SimulatedOrMeasured kind;
-  case_filter(options.filter);  // refuses what is no regular expression
+  case_filter(options.filter);  // refuses an invalid regular expression
   if (options.pictures.empty()) {
     require_not_input(options.output, std::vector<fs::path>(options.files.begin(), options.files.end()));
     require_not_another_kind(options.output, kPageBegins);
@@ -68,7 +68,7 @@ std::vector<std::string> python_arguments(const ReportOptions& options, const st
   return arguments;
 }
 
-/// This process becomes `arguments`, or nothing happens.
+/// Replaces this process by `arguments`; on failure nothing happens.
 void become(std::vector<std::string> arguments) {
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());

@@ -34,7 +34,7 @@ ExitStatus measure(const RunOptions& options, const CLI::App& parser, Console& c
   return measure_benches(options, benches, out, "to go on: " + resuming_command(parser, out), console);
 }
 
-/// On one GPU, or in a process for each. A list of cases is that of the first.
+/// Runs on one GPU, or in one process per GPU. A list of cases is that of the first.
 ExitStatus run_on_gpus(RunOptions options, const CLI::App& parser, Console& console) {
   std::optional<std::vector<GpuHere>> here;
   if (options.rehearse.empty() && names_several(options.device)) here = gpus_here();
@@ -79,7 +79,7 @@ ExitStatus run(const RunOptions& options, const CLI::App& parser, Console& conso
   return ExitStatus::no_verdict;
 }
 
-/// What is measured of a case beside its times and the suite's counters, and in what order cases run.
+/// Options for measurements beside times and the suite's counters, and for the order of cases.
 void declare_depth(CLI::App& parser, RunOptions& options) {
   add_comma_list(parser, "--metrics", options.metrics,
                  "more hardware metrics, separated by commas: a column each, and their samples")

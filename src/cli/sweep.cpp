@@ -73,7 +73,7 @@ void print_list(const Bench& bench, Console& console) {
   fmt::print(console.out, "{}\n{}\n", text_table(lines, "<>>>>><"), announcement(bench));
 }
 
-/// The programs that are asked, with what they are asked for.
+/// Chooses the bench program and its flags.
 void choose_program(SweepRequest& request, const CLI::App& parser) {
   if (request.kernel.empty() == request.source.empty())
     throw InputError("name a kernel ({}), or give --source FILE.cu --kernel NAME",
@@ -86,7 +86,7 @@ void choose_program(SweepRequest& request, const CLI::App& parser) {
   run.programs = {request.source.empty() ? find_kernel(swept_kernels(run.benches), request.kernel).program
                                          : sweep_program(run.benches)};
   run.flags = program_flags(request);
-  // Of a kernel of the user's nothing is known but what counters say.
+  // Nothing is known about a user's kernel except its counters.
   run.suite = "full";
 }
 
@@ -108,7 +108,7 @@ ExitStatus sweep(SweepRequest request, const CLI::App& parser, Console& console)
       try {
         static_cast<void>(planned_benches(request.run));  // which refuses a wrong axis
       } catch (const CannotList& failure) {
-        if (failure.status() != ExitStatus::no_verdict) throw;  // else for want of the GPU
+        if (failure.status() != ExitStatus::no_verdict) throw;  // else the GPU is missing
       }
       fmt::print(console.err, "nothing is measured: {}\n", reason);
       if (request.run.list)
@@ -217,7 +217,7 @@ double time_of(const CaseRecord& record) {
 std::string occupancy_of(const CaseRecord& fastest, std::span<const CaseRecord* const> timed) {
   if (!fastest.theory) return {};
   const auto theory = [](const CaseRecord* each) { return each->theory ? each->theory->theoretical_pct : 0; };
-  // Of those with the highest, the fastest.
+  // The fastest of those with the highest theory.
   const CaseRecord& highest = **std::ranges::max_element(
       timed, {}, [&](const CaseRecord* each) { return std::pair(theory(each), -time_of(*each)); });
   std::string text =
@@ -305,7 +305,7 @@ std::string fastest_text(std::span<const CaseRecord> cases) {
     if (has_right_time(each)) timed.push_back(&each);
   }
   if (timed.empty()) return "No configuration ran with a right result: the rows say why.\n";
-  // The fastest is measured as every case is; the median of one that is as fast can read lower.
+  // The fastest is measured like every case; the median of an equally fast one can be lower.
   std::ranges::sort(timed, {}, [](const CaseRecord* each) {
     const std::optional<RaceOutcome> outcome = race_outcome(*each);
     return std::pair(is_ruled_out(outcome) || outcome == RaceOutcome::as_fast, time_of(*each));

@@ -38,18 +38,18 @@ struct TraceOptions {
   std::size_t top = 20;
 };
 
-/// That the user names, if so. @throws InputError if there is none of that name
+/// The profile that the user names, if any. @throws InputError if there is none of that name
 std::optional<DeviceProfile> profile_of(const TraceOptions& options) {
   return options.profile.empty() ? std::nullopt : std::optional(find_profile(options.profile));
 }
 
-/// What becomes of rows that are there.
+/// What happens to existing rows.
 enum class Older {
-  kept,     ///< under another name, from when the new ones are whole
+  kept,     ///< under another name, once the new ones are whole
   replaced  ///< they are of the same processes
 };
 
-/// Predictions, provenance, files and the table on the terminal.
+/// Adds predictions and provenance, writes the files and prints the table.
 void finish(ProgramTable& table, const fs::path& out, const TraceOptions& options, Older older,
             Console& console) {
   const std::optional<DeviceProfile> profile = profile_of(options);
@@ -74,7 +74,7 @@ void finish(ProgramTable& table, const fs::path& out, const TraceOptions& option
   fmt::print(console.out, "Rows: {}   samples: {}\n", out.string(), samples_path(out).string());
 }
 
-/// How much of the program the samples tell of.
+/// How much of the program the samples cover.
 void print_windows(const WindowTotals& windows, Console& console) {
   const double active_ns = windows.attributed_ns + windows.unattributed_ns;
   if (windows.windows == 0) return;
@@ -105,7 +105,7 @@ ExitStatus import_trace(const TraceOptions& options, const fs::path& out, Consol
   return ExitStatus::done;
 }
 
-/// What the processes wrote. @returns the files that were read
+/// Merges and reports the processes' files. @returns the files that were read
 std::vector<fs::path> merge_and_report(const std::vector<fs::path>& files, const TraceOptions& options,
                                        const fs::path& out, Older older, Console& console) {
   MergedProcesses merged = merged_processes(files, console.err);
@@ -124,7 +124,7 @@ std::vector<fs::path> merge_and_report(const std::vector<fs::path>& files, const
   return merged.files;
 }
 
-/// What the processes of a trace that was cut off wrote, some of which may still write.
+/// Merges the files of an interrupted trace; some of its processes may still write.
 void merge(const TraceOptions& options, const fs::path& out, Console& console) {
   const std::vector<fs::path> files = entry_files(out);
   if (files.empty()) {
@@ -134,7 +134,7 @@ void merge(const TraceOptions& options, const fs::path& out, Console& console) {
   merge_and_report(files, options, out, Older::replaced, console);
 }
 
-/// Rows of an earlier trace that was cut off before they were merged are kept.
+/// Keeps rows of an earlier trace that was cut off before they were merged.
 void merge_earlier(const TraceOptions& options, const fs::path& out, Console& console) {
   const std::vector<fs::path> files = entry_files(out);
   if (files.empty()) return;
@@ -170,7 +170,7 @@ ExitStatus trace(TraceOptions options, Console& console) {
   if (fs::weakly_canonical(options.command.timeline) == fs::weakly_canonical(out))
     throw InputError("--timeline and --out are both {}: name two files", out.string());
   merge_earlier(options, out, console);
-  // The command's own, also where reading what was traced of it fails. Rows of an earlier run must not pass for this one's.
+  // The command's own status, even if reading its trace fails. Rows of an earlier run must not pass for this run's.
   const ExitStatus status =
       run_traced(options.command, program_metrics(), out, console, [&] { keep_older_rows(out, console); });
   try {

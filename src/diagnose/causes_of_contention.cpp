@@ -12,35 +12,38 @@
 namespace occbench {
 namespace {
 
-/// Of its peak, from which on device memory or L2 is busy enough to delay warps. Requests queue before it is full.
+/// Device memory or L2 is busy enough to delay warps from this percentage of its peak on. Requests queue before it is
+/// full.
 constexpr double kBusyMemoryPct = 50;
-/// Share of an SM's active warps that wait for the same thing, from which on that is what they do.
+/// Most warps wait for the same thing if at least this share of an SM's active warps does.
 constexpr double kMostWait = 0.5;
-/// Of the places that the grid fills, the share without a block from which on blocks are uneven, and of the warps of resident blocks the
-/// share that have exited or not begun from which on warps are. Recorded equal work that waits for memory leaves up to 0.3 of either, but
-/// for blocks that end about as fast as they are given out and for one launch, all of whose warps wait for one address.
+/// Work is uneven from this share on. For blocks it is the share without a block of the places that the grid fills; for
+/// warps, the share of resident blocks' warps that have exited or not begun. Recorded equal work that waits for memory
+/// leaves up to 0.3 of either. The exceptions are blocks that end about as fast as they are given out, and one launch
+/// whose warps all wait for one address.
 constexpr double kUneven = 1.0 / 3;
-/// Share of them that wait for memory, from which on it may be because of other blocks.
+/// If at least this share of active warps waits for memory, other blocks may be the reason.
 constexpr double kSomeWait = 0.25;
-/// Share of them that wait at barriers, from which on barriers serialize.
+/// Barriers serialize if at least this share of active warps waits at them.
 constexpr double kManyWaitAtBarriers = 0.25;
-/// Warps of a scheduler that could have issued, below which its warps wait.
+/// With fewer eligible warps per scheduler, its warps wait.
 constexpr double kFewEligible = 0.5;
-/// Local memory's sectors for each warp, from which on spills show. A sector is 32 bytes, so that a warp that
-/// stores one register writes 4.
+/// Spills show from this many sectors of local memory per warp on. A sector is 32 bytes, so a warp that stores one
+/// register writes 4.
 constexpr double kSectorsPerWarp = 4;
-/// Likewise, from which on they can cost occupancy: a choice. Recorded launches that lose a point by spills have 1,784 and more.
+/// Likewise, spills can cost occupancy: a choice. Recorded launches that lose a point to spills have 1,784 or more.
 constexpr double kManySectorsPerWarp = 1000;
-/// And that an active warp moves in a cycle: a choice. Those launches have 0.0026 and more.
+/// Likewise, sectors per active warp and cycle: a choice. Those launches have 0.0026 or more.
 constexpr double kSectorsPerWarpCycle = 0.001;
-/// Share of the time that an address takes additions, from which on they delay warps.
+/// Additions delay warps if they keep an address busy for at least this share of the time.
 constexpr double kBusyAddress = 0.75;
 
 double launched_warps(const Situation& situation) {
   return static_cast<double>(situation.launch.grid_blocks) * situation.occupancy.warps_per_block;
 }
 
-/// Share of the active warps that a stall counter, in warps of a scheduler, stands for. Of schedulers without a warp it counts no cycles.
+/// Share of the active warps in a stall counter, given in warps per scheduler. It counts no cycles of schedulers
+/// without a warp.
 double share_of_warps(const Situation& situation, double stalled_warps) {
   const double active = situation.achieved_pct.value_or(0) / 100 * situation.facts.limits->max_warps_per_sm /
                         situation.facts.limits->sub_partitions;
@@ -59,7 +62,7 @@ std::optional<UnitKind> kind_of(std::string_view column) {
   return unit == units().end() ? std::nullopt : std::optional(unit->kind);
 }
 
-/// Whether instructions are what it has to do: issue slots or a pipe.
+/// Whether it processes instructions: issue slots or a pipe.
 bool is_of_instructions(std::string_view column) {
   const std::optional<UnitKind> kind = kind_of(column);
   return !kind || kind == UnitKind::pipe;
@@ -79,21 +82,21 @@ double atomic_requests(const Situation& situation) {
   return situation.counters().atomic_requests.value_or(0);
 }
 
-/// Requests a cycle below which an address is idle for most of the launch, even if all lanes of all warps add
-/// floats to it.
+/// With fewer requests per cycle an address is busy for less than kBusyAddress of the launch, even if all lanes of all
+/// warps add floats to it.
 double idle_address_requests() {
   return kBusyAddress * additions_to_one_address_per_cycle() / kThreadsPerWarp;
 }
 
-/// Whether more places or warps are missing than contention leaves out: those that remain wait, but others had less to do.
+/// Whether more places or warps are missing than contention leaves out: the rest wait, but others had less to do.
 bool is_uneven(const Situation& situation) {
   if (!situation.parts) return false;
   const double filled = situation.theoretical_pct - situation.parts->blocks;
   return situation.parts->warps > kUneven * filled || filled < (1 - kUneven) * situation.pct_by_grid();
 }
 
-/// Of warps that wait for memory: no counter tells whether they end apart by that or by unequal work. A sentence with a space before;
-/// empty where nothing was read of it, or the work is known.
+/// For warps that wait for memory: no counter tells whether that or unequal work makes them end at different times. A
+/// sentence with a space before; empty if resident blocks were not read, or the work is known.
 std::string_view if_uneven(const Situation& situation) {
   if (!situation.parts || situation.knows_work()) return "";
   return situation.parts->blocks > situation.parts->warps
@@ -106,7 +109,7 @@ double simulated_contention(const Situation& situation) {
   return situation.losses() ? situation.losses()->contention * situation.predicted_share_of_cycles() : 0;
 }
 
-/// How warps that contend lose occupancy, a clause: what resident blocks say of it was read.
+/// A clause: how contending warps lose occupancy, with the measured parts if resident blocks were read.
 std::string ends_apart(const Situation& situation) {
   constexpr std::string_view kMay = ", and may so end at different times";
   if (!situation.parts) return std::string(kMay);
@@ -117,11 +120,11 @@ std::string ends_apart(const Situation& situation) {
       blocks, counted(lost, "point"), lost - blocks);
 }
 
-/// Of a claim whose remedy changes how long warps take, too.
+/// For a claim whose remedy also changes how long warps take.
 constexpr std::string_view kBesideOccupancy =
     " This is by occupancy alone: less work for what is contended for can save more.";
 
-/// Whether a thread of its blocks can have no more registers.
+/// Whether its blocks cannot have more registers per thread.
 bool has_most_registers(const Situation& situation) {
   Usage more = situation.usage;
   ++more.registers_per_thread;
@@ -206,12 +209,12 @@ bool may_share_addresses(const Situation& situation) {
 
 /// Sectors of local memory that a warp moves.
 double local_sectors(const Situation& situation) {
-  // Fences of system scope read and write sectors that count as local memory's.
+  // System-scope fences read and write sectors that count as local memory.
   if (situation.usage.local_bytes_per_thread == 0) return 0;
   return situation.counters().local_sectors.value_or(0) / launched_warps(situation);
 }
 
-/// Of long launches many sectors are few for the time.
+/// In a long launch many sectors are few for the time.
 bool spills_show(const Situation& situation) {
   if (local_sectors(situation) <= kManySectorsPerWarp) return false;
   const double warps = situation.reached_pct / 100 * situation.facts.limits->max_warps_per_sm;
@@ -224,7 +227,7 @@ bool is_known_to_spill(const Situation& situation) {
   return situation.facts.compiled->spill_bytes.value_or(0) > 0;
 }
 
-/// What to do about spills where no build was measured that does without.
+/// The remedy for spills if no build without them was measured.
 std::string remedy_of_spills(const Situation& situation) {
   const int registers = situation.usage.registers_per_thread;
   const std::string of_spills =
@@ -299,7 +302,7 @@ std::optional<Claim> memory_contention(const Situation& situation) {
   const bool busy = !of_l1 && !of_sm && is_memory_busy(situation);
   const bool at_work = busy || of_l1 || (!of_sm && most_wait_for_memory(situation));
   if (simulated == 0 && (!at_work || is_uneven(situation))) return std::nullopt;
-  // Of memory that is not busy, warps wait for the latency, or for each other at an address.
+  // If memory is not busy, warps wait for its latency, or for each other at an address.
   const bool of_latency = at_work && !busy && !of_l1 && counters.dram_busy_pct;
   return Claim{
       .points = simulated,

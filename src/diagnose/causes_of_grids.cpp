@@ -11,22 +11,23 @@
 namespace occbench {
 namespace {
 
-/// Share of a launch that giving blocks out takes, from which on blocks that end together wait for the dispatcher,
+/// Blocks that end together wait for the dispatcher once giving blocks out takes this share of a launch,
 constexpr double kBusyDispatcher = 0.5;
-/// and from which on all do.
+/// and all blocks wait from this share on.
 constexpr double kSaturatedDispatcher = 0.9;
-/// Share of a launch that giving more blocks out takes, from which on it is worth a word.
+/// Giving more blocks out is mentioned from this share of a launch on.
 constexpr double kWorthTelling = 0.01;
-/// Its capability, by which the typical pace was measured.
+/// The compute capability on which the typical pace was measured.
 constexpr ComputeCapability kMeasuredPace{9, 0};
-/// The active cycles of the longest SM over the mean, from which on blocks may be uneven, and are: below 1.05 in 22 of 24 recorded
-/// launches that lose 8 points and more to giving blocks out, 1.05 and more in 277 of 350 that lose as much to uneven blocks.
+/// Active cycles of the longest SM over the mean. Blocks may be uneven from kLonger on, and are from kMuchLonger on. It
+/// is below 1.05 in 22 of 24 recorded launches that lose at least 8 points to giving blocks out. It is at least 1.05 in
+/// 277 of 350 that lose as much to uneven blocks.
 constexpr double kLonger = 1.05;
 constexpr double kMuchLonger = 1.5;
-/// Occupancies that read alike.
+/// Occupancies this close read alike, points.
 constexpr double kEqualPoints = 0.05;
 
-/// Least share of all places that clusters have to fill for empty ones to be due to them, if GPCs are not known.
+/// If GPCs are not known, empty places are due to clusters only if they fill at least this share of all places.
 constexpr double kClusteredWave = 0.75;
 
 double lost_to_partial_wave(const Situation& situation) {
@@ -34,15 +35,15 @@ double lost_to_partial_wave(const Situation& situation) {
                             : situation.theoretical_pct - situation.partial_wave_pct();
 }
 
-/// Points that places without a cluster cost in full waves; 0 where they are another cause's. The counter leaves out SMs without any.
-/// With clusters of 12 and of 16 an H200 read 30.6 of 37.5 % and 96.5 of 100 %, and this gives 31.0 and 96.6.
+/// Points that places without a cluster cost in full waves; 0 if another cause has them. The counter leaves out SMs
+/// without any. With clusters of 12 and of 16 an H200 read 30.6 of 37.5 % and 96.5 of 100 %; this gives 31.0 and 96.6.
 double lost_to_clusters(const Situation& situation) {
   if (situation.is_wave_uncertain()) {
     const bool is_clusters = situation.is_partial_wave() && situation.waves() >= kClusteredWave;
     return is_clusters ? lost_to_partial_wave(situation) : 0;
   }
   if (situation.wave == 0 || situation.launch.grid_blocks < situation.wave) return 0;
-  // A simulation of more than a wave has them in the tail's points.
+  // A simulation of more than a wave counts them as tail.
   if (situation.losses())
     return situation.is_partial_wave() ? situation.losses()->small_grid
            : situation.has_tail()      ? 0
@@ -63,7 +64,7 @@ std::vector<Evidence> grid_evidence(const Situation& situation) {
                       {"resident_blocks", situation.counters().resident_blocks}});
 }
 
-/// Where SMs have unequally many blocks, those with most may be active longest.
+/// If SMs have different numbers of blocks, those with most may be active longest.
 std::string most_of_partial_wave(const Situation& situation) {
   const double even = situation.partial_wave_pct();
   const double most = situation.most_of_partial_wave_pct();
@@ -72,8 +73,8 @@ std::string most_of_partial_wave(const Situation& situation) {
              : fmt::format("{:.3g} % at most, and {:.3g} % if all blocks take as long", most, even);
 }
 
-/// Of a launch's time, what an SM takes at least to launch its part of so many more blocks; 0 where its cycles are not
-/// known.
+/// The least share of a launch's time that an SM takes to launch its part of so many more blocks; 0 if its cycles are
+/// not known.
 double share_of_giving_out(const Situation& situation, std::int64_t blocks) {
   const double cycles = situation.active_cycles().value_or(0);
   const double more =
@@ -116,13 +117,13 @@ std::string remedy_of_small_grid(const Situation& situation) {
           : fmt::format(", except for giving them out: {:.0f} % of this launch's time or more", 100 * share));
 }
 
-/// Of points of the grid alone: what else is lost now does not come back with whole waves of the same work.
+/// By the grid's points alone: whole waves of the same work do not recover other losses.
 double time_of_whole_waves(const Claim& claim, const Situation& situation) {
   return situation.share_of_active_time() * (1 - claim.points / situation.theoretical_pct);
 }
 
-/// Of equal blocks the share of their time that waves fill. Unless losses are simulated, no less than that, and just that where nothing
-/// was read over elapsed cycles.
+/// For equal blocks, the share of their time that waves fill. Unless losses are simulated it is at least that, and
+/// exactly that if nothing was read over elapsed cycles.
 double time_without_tail(const Claim& claim, const Situation& situation) {
   const double by_points = time_of_whole_waves(claim, situation);
   const double by_rounds = filled_rounds(situation.waves());
@@ -203,8 +204,8 @@ struct LostToLastWave {
   double most = 0;
 };
 
-/// What the counter loses to it, points, if blocks are equal: least where the rest is on as few SMs as have room for it, most where each
-/// of its blocks has an SM to itself. Those SMs are active for a wave more.
+/// Points that the counter loses to the last wave if blocks are equal. Least: the rest is on as few SMs as have room
+/// for it. Most: each of its blocks has its own SM. Those SMs are active for one wave more.
 LostToLastWave lost_to_last_wave(const Situation& situation, std::int64_t whole, std::int64_t rest) {
   const auto sms = static_cast<double>(situation.facts.sm_count);
   const double waves = static_cast<double>(whole / situation.wave);
@@ -217,7 +218,7 @@ LostToLastWave lost_to_last_wave(const Situation& situation, std::int64_t whole,
   return {.least = lost_on(std::ceil(blocks / of_sm)), .most = lost_on(std::min(blocks, sms))};
 }
 
-/// What was simulated, as far as the grid allows it.
+/// The simulated tail, clamped to what the grid allows.
 std::optional<EqualTail> tail_of_equal_blocks(const Situation& situation) {
   const std::optional<EqualTail>& simulated = situation.facts.tail_of_equal_blocks;
   if (!simulated || !situation.has_tail()) return std::nullopt;
@@ -262,7 +263,7 @@ std::optional<Claim> tail(const Situation& situation) {
   return Claim{
       .points = points,
       .part = Part::blocks,
-      // What places without a block cost beyond it may be uneven blocks'.
+      // Uneven blocks may explain further places without a block.
       .most_points = is_uncertain && situation.parts ? points : most,
       .confidence = is_uncertain ? Confidence::inferred
                     : of_equal   ? Confidence::simulated
@@ -280,8 +281,8 @@ std::optional<Claim> tail(const Situation& situation) {
 std::optional<Claim> uneven_blocks(const Situation& situation) {
   const Losses none;
   const Losses& losses = situation.losses() ? *situation.losses() : none;
-  // Inferred work has equal blocks: where more places are empty than these leave, blocks are uneven.
-  // Places that wait for a block while giving them out takes most of the time say nothing of how even blocks are.
+  // Inferred work has equal blocks: if more places are empty than these leave, blocks are uneven. If giving blocks out
+  // takes most of the time, places that wait for a block say nothing about uneven blocks.
   const bool is_measured = situation.facts.work_is_inferred && situation.losses() && situation.parts &&
                            waits_for_dispatcher(situation) == false;
   const double points = is_measured
@@ -366,7 +367,7 @@ std::optional<Claim> uneven_warps(const Situation& situation) {
 
 std::optional<Claim> overhead(const Situation& situation) {
   const DeviceParameters typical = typical_parameters();
-  // As far as resident blocks were counted: a place without a block, and warps of a block that have not begun.
+  // Bounds if resident blocks were counted: places without a block, and warps of a block that have not begun.
   const std::optional<MeasuredParts>& parts = situation.parts;
   const double most_empty = parts ? std::max(0.0, parts->blocks) : situation.theoretical_pct;
   const double most_not_begun = parts ? std::max(0.0, parts->warps) : situation.theoretical_pct;
@@ -409,7 +410,7 @@ std::optional<Claim> overhead(const Situation& situation) {
       .points = points,
       .part = Part::either,
       .most_points = std::max(points, most_empty),
-      // Without resident blocks nothing says that places wait for one.
+      // Without resident blocks nothing shows that places wait for one.
       .takes_rest = dispatcher_is_busy && (parts ? waits != false : waits == true),
       .confidence = confidence_of_losses(situation),
       .evidence = evidence_of({{"sm_cycles_active_avg", situation.counters().sm_cycles_active_avg},

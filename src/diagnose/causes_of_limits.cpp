@@ -16,11 +16,11 @@
 namespace occbench {
 namespace {
 
-/// Points below 100 % of which a limit is worth a word.
+/// A limit this many points below 100 % is worth a word.
 constexpr double kWorthAWord = 0.05;
 
-/// The limiter that theory is to be blamed on, where it is below 100 %. Of several, those of the block's size
-/// come first, since nothing but another size moves them; then the one that the hardware names.
+/// The limiter to blame for theory below 100 %. Of several, those of the block's size come first, since only another
+/// size moves them; then the one that the hardware names.
 std::optional<Limiter> blamed_limiter(const Situation& situation) {
   if (situation.theoretical_pct > 100 - kWorthAWord) return std::nullopt;
   const Limiters& limiters = situation.occupancy.limiters;
@@ -37,7 +37,7 @@ std::optional<Limiter> blamed_limiter(const Situation& situation) {
   return first;
 }
 
-/// The rules of all that limits: where two do, one alone moves nothing.
+/// The rules of all limiters: if there are two, changing one alone moves nothing.
 std::string limiting_rules(const Situation& situation) {
   std::vector<std::string> rules;
   for (const AppliedRule& rule :
@@ -57,7 +57,7 @@ double time_without_idle_sms(const Claim& /*claim*/, const Situation& situation)
              : situation.share_of_active_time();
 }
 
-/// Why no other theory is expected to save time; empty where it may.
+/// Why another theory is not expected to save time; empty if it may.
 std::string_view no_time_by_theory(const Situation& situation, const TheoryAdvice& advice) {
   if (atomics_delay(situation)) return kWaitForAddress;
   if (situation.facts.library) return "the library chose registers, shared memory and block size together";
@@ -67,7 +67,7 @@ std::string_view no_time_by_theory(const Situation& situation, const TheoryAdvic
   return reached_pct(advice) > advice.theoretical_pct ? "" : "nothing raises theory";
 }
 
-/// What theory loses to a limiter, if that is to be blamed, with the advice that `calc` gives.
+/// The loss of theory to a limiter, if that one is to blame, with the advice of `calc`.
 std::optional<Claim> limit_claim(
     const Situation& situation, Limiter limiter,
     std::initializer_list<std::pair<std::string_view, std::optional<double>>> asked) {
@@ -107,30 +107,33 @@ std::optional<Claim> limit_claim(
   return claim;
 }
 
-/// As kBeyondReach, above what its resident blocks fill: of short blocks, both were recorded up to 1.8 points apart.
+/// As kBeyondReach, above what its resident blocks fill. For short blocks the two were recorded up to 1.8 points apart.
 constexpr double kBeyondFilled = 2;
-/// Active cycles over those of the time at the clock that was given, or else at the highest, that are another launch's: a board
-/// may exceed the highest, and a profiler that flushes caches may have counted a longer launch than was timed.
+/// Active cycles over those of the time, at the given clock or else the highest, from which on they are another
+/// launch's. A board may exceed the highest clock, and a profiler that flushes caches may have counted a longer launch
+/// than was timed.
 constexpr double kBeyondGivenClock = 1.1;
 constexpr double kBeyondHighestClock = 2;
 
-/// Time that giving blocks out takes over the active time that is another launch's: the parameter is typical, not this GPU's.
+/// Active time is another launch's if giving blocks out takes this many times as long: the parameter is typical, not
+/// this GPU's.
 constexpr double kBeyondDispatcher = 2;
 
-/// What is counted over elapsed cycles has beside the launch, at most: 33 us were recorded where it is more than a tenth of the time.
+/// Most time beside the launch in elapsed cycles. In launches with over a tenth of the time beside them, 33 us were
+/// recorded.
 constexpr double kBesideCountedUs = 50;
 /// The same at a high clock.
 constexpr double kBesideCountedCycles = 2000 * kBesideCountedUs;
 
-/// What counters, read in passes of their own, may be apart by: relative, of which 1.074 was recorded, and in warps of a scheduler.
+/// Tolerance for counters read in separate passes: relative (1.074 was recorded), and in warps per scheduler.
 constexpr double kApart = 1.1;
 constexpr double kWarpsApart = 0.1;
 
-/// Of what a launch can reach, from which on its blocks have most of their warps: a choice.
+/// A launch's blocks have most of their warps from this share of the reachable occupancy on: a choice.
 constexpr double kMostOfReach = 0.5;
 
-/// Warps of a scheduler, mean over the cycles in which it has any. Those of a block are spread over the schedulers of an SM; where most
-/// have exited one scheduler may have all that are left.
+/// Warps per scheduler, mean over the cycles in which it has any. A block's warps are spread over the schedulers of an
+/// SM; if most have exited, one scheduler may have all that are left.
 double active_of_scheduler(const Situation& situation, double achieved_pct, double most_pct) {
   const Limits& limits = *situation.facts.limits;
   const double of_sm = limits.max_warps_per_sm * achieved_pct / 100;
@@ -141,13 +144,13 @@ double active_of_scheduler(const Situation& situation, double achieved_pct, doub
                   of_sm / std::clamp(of_sm, 1.0, spread));
 }
 
-/// Cycles for which an instruction of a warp takes the narrowest of the pipes below, of four lanes a scheduler; 7.87 were recorded.
-/// Those of FP64 and tensors take longer on some GPUs.
+/// Cycles that a warp's instruction takes the narrowest of the pipes below, with four lanes per scheduler; 7.87 were
+/// recorded. FP64 and tensor instructions take longer on some GPUs.
 constexpr double kCyclesInPipe = 8;
-/// Likewise those of 16 lanes; newer GPUs have 32 for FP32.
+/// Likewise for pipes of 16 lanes; newer GPUs have 32 for FP32.
 constexpr double kCyclesInHalfPipe = 2;
 
-/// Which counters of warps or cycles no launch can have together, a clause; empty where one can.
+/// A clause: counters of warps or cycles that no launch can have together; empty if one can.
 std::string counters_apart(const Situation& situation, double achieved_pct, double most_pct) {
   const CounterValues& counters = situation.counters();
   const Limits& limits = *situation.facts.limits;
@@ -185,7 +188,7 @@ std::string counters_apart(const Situation& situation, double achieved_pct, doub
   if (mean > 0 && (counters.sm_cycles_active_min.value_or(0) > kApart * mean ||
                    counters.sm_cycles_active_max.value_or(mean) * kApart < mean))
     return "the mean of active cycles is not between least and most";
-  // Recorded ones are below it.
+  // Recorded launches are below it.
   const std::optional<double>& elapsed = situation.facts.readings.achieved_elapsed_pct;
   if (elapsed && *elapsed - achieved_pct >= kBeyondReach)
     return fmt::format("occupancy is {:.3g} % over elapsed cycles, and {:.3g} % over the fewer active ones",
@@ -200,7 +203,7 @@ std::string counters_apart(const Situation& situation, double achieved_pct, doub
   return "";
 }
 
-/// A grid of fewer blocks than SMs leaves SMs without any. Empty where active cycles say so, too.
+/// A grid of fewer blocks than SMs leaves SMs without any. Empty if active cycles agree.
 std::string too_many_active_sms(const Situation& situation) {
   const std::int64_t blocks = situation.launch.grid_blocks;
   if (blocks >= situation.facts.sm_count) return "";
@@ -216,7 +219,7 @@ std::string too_many_active_sms(const Situation& situation) {
       blocks_text(blocks), situation.facts.sm_count - blocks, situation.facts.sm_count, share);
 }
 
-/// More than a GPU can move in the launch's time. Empty where it is not.
+/// More traffic than a GPU can move in the launch's time. Empty if it is not.
 std::string too_much_traffic(const Situation& situation) {
   const CounterValues& counters = situation.counters();
   if (const std::optional<double>& most = situation.facts.most_dram_bytes; counters.dram_bytes && most) {
@@ -233,7 +236,7 @@ std::string too_much_traffic(const Situation& situation) {
           "{:.3g} %",
           busy, read);
   }
-  // An SM has 32 units that load and store, so a warp's request takes a cycle of them all.
+  // An SM has 32 load/store units, so a warp's request takes all of them for a cycle.
   const double cycles = situation.active_cycles().value_or(0);
   const double requests = kApart * cycles * situation.facts.sm_count;
   for (const auto& [count, most, name] :
@@ -246,7 +249,7 @@ std::string too_much_traffic(const Situation& situation) {
   return "";
 }
 
-/// Why not all readings can be of this launch, a clause; empty where they can.
+/// A clause: why not all readings can be of this launch; empty if they can.
 std::string contradiction(const Situation& situation) {
   constexpr std::string_view kAnother = "to another launch or to several";
   const bool is_partial = situation.is_partial_wave() && situation.launch.cluster_blocks == 1;
@@ -266,7 +269,7 @@ std::string contradiction(const Situation& situation) {
   if (const std::string active = too_many_active_sms(situation); !active.empty())
     return fmt::format("{}: these cycles belong {}, or to a GPU of fewer SMs", active, kAnother);
   const CounterValues& counters = situation.counters();
-  // Registers and warps are free when a warp ends; what these limits are of is free when its block ends.
+  // A warp frees its registers and slot when it ends; a block frees the resources of these limits when it ends.
   const BlockLimits& limits = situation.occupancy.block_limits;
   const int held = std::min({limits.blocks, limits.shared_memory, limits.barriers});
   if (counters.resident_blocks.value_or(0) > kBeyondHeld * held)
@@ -343,7 +346,7 @@ std::optional<Claim> another_launch(const Situation& situation) {
                .because = std::move(because),
                .remedy = "Compare grid, block size and registers with those of the launch that was counted.",
                .is_for_the_author = false,
-               .comes_first = true};  // it says nothing of this launch
+               .comes_first = true};  // it says nothing about this launch
 }
 
 std::optional<Claim> idle_sms(const Situation& situation) {
@@ -360,7 +363,7 @@ std::optional<Claim> idle_sms(const Situation& situation) {
                              ? situation.theoretical_pct * (1 - filled_rounds(situation.waves()))
                              : 0;
   const double hidden = situation.may_have_hidden_tail() ? of_tail : 0;
-  // A grid that leaves more SMs without a block is what leaves them.
+  // If the grid leaves more SMs without a block, the grid is the cause.
   const bool without_clusters =
       situation.sms_without_clusters > 0 &&
       situation.launch.grid_blocks >= situation.facts.sm_count - situation.sms_without_clusters;
@@ -409,10 +412,10 @@ std::optional<Claim> idle_sms(const Situation& situation) {
 std::optional<Claim> low_occupancy_suffices(const Situation& situation) {
   const std::optional<Evidence> saturated = saturated_resource(situation);
   if (!saturated || !situation.achieved_pct || *situation.achieved_pct >= kLowPct) return std::nullopt;
-  // Counters of an SM are over its active cycles: while SMs are idle nothing of them is saturated.
+  // Counters of an SM are over its active cycles: while SMs are idle, nothing in them is saturated.
   const std::optional<double>& elapsed = situation.facts.readings.achieved_elapsed_pct;
   if (elapsed && *situation.achieved_pct - *elapsed >= kIdlePoints) return std::nullopt;
-  // As the bounds of findings are, over the time until the last SM ends.
+  // Over the time until the last SM ends, as the bounds of findings are.
   const Evidence over_time = most_used(situation, situation.share_of_active_time());
   return Claim{
       .part = Part::remark,
@@ -439,7 +442,7 @@ std::optional<Claim> idle_lanes(const Situation& situation) {
     because += fmt::format(", so an SM has {:.3g} % of the threads that it can hold",
                            *situation.achieved_pct * threads / lanes);
   }
-  // A warp takes as long with more threads: fewer of them save time where they take rounds.
+  // A warp takes as long with more threads: fewer warps save time if they run in rounds.
   const double saved = most_time_saved(used_lanes(threads), situation.wave > 0 ? situation.waves() : 0);
   std::optional<TimeSaved> time;
   if (saved >= kLeastShare)
@@ -453,7 +456,7 @@ std::optional<Claim> idle_lanes(const Situation& situation) {
 }
 
 std::optional<Claim> unused_shared_memory(const Situation& situation) {
-  // Without a carveout the driver chooses one, which the launch does not say.
+  // Without a given carveout the driver chooses one, which the launch does not say.
   if (!situation.launch.carveout_pct) return std::nullopt;
   Launch smaller = situation.launch;
   for (int pct = 0; pct < *situation.launch.carveout_pct; ++pct) {

@@ -20,7 +20,7 @@ constexpr std::string_view kCauses[] = {
 #include "diagnose/causes.inc"
     "unexplained"};
 
-/// Of the use of a resource while SMs are active: below that, the use over elapsed cycles is another figure.
+/// Below this share of a resource's use while SMs are active, its use over elapsed cycles is another figure.
 constexpr double kNearlyAll = 0.97;
 
 struct CauseRule {
@@ -37,7 +37,7 @@ bool explains_loss(const Claim& each) {
   return each.part != Part::theory && each.part != Part::remark;
 }
 
-/// Points of a part; of all parts where none is given.
+/// Points of a part, or of all parts if none is given.
 double sum(const std::vector<Claim>& claims, std::optional<Part> part = std::nullopt) {
   double points = 0;
   for (const Claim& each : claims) {
@@ -55,7 +55,7 @@ void limit(std::vector<Claim>& claims, double most, std::optional<Part> part = s
   }
 }
 
-/// The claim that explains most of a loss; nullptr where none explains any.
+/// The claim that explains most of a loss; nullptr if none explains any.
 Claim* largest_loss(std::vector<Claim>& claims) {
   Claim* largest = nullptr;
   for (Claim& each : claims) {
@@ -64,7 +64,7 @@ Claim* largest_loss(std::vector<Claim>& claims) {
   return largest;
 }
 
-/// Losses below 0 are gains: the largest loss of the same launch is so much smaller.
+/// Losses below 0 are gains, which reduce the largest loss of the same launch.
 void net_gains(std::vector<Claim>& claims) {
   double gains = 0;
   for (Claim& each : claims) {
@@ -79,7 +79,7 @@ void net_gains(std::vector<Claim>& claims) {
   }
 }
 
-/// Of work that was inferred, what is uneven is left out of the prediction, and not chance.
+/// A prediction of inferred work leaves out unevenness, which is not chance.
 bool within_interval_of_prediction(const Situation& situation) {
   if (!situation.facts.prediction || !situation.achieved_pct || situation.facts.work_is_inferred)
     return false;
@@ -96,8 +96,8 @@ void give(Claim& to, double points, Confidence confidence, double& rest) {
   rest -= points;
 }
 
-/// What resident blocks leave to a part: to the largest claim of it that has points already, else, and where that cannot
-/// have cost so much, to that of `otherwise`.
+/// Gives a part's remaining points to its largest claim that already has points. Points that this claim cannot have
+/// cost, or all without such a claim, go to the claim of `otherwise`.
 void share_part(std::vector<Claim>& claims, Part part, double measured, Cause otherwise,
                 Confidence confidence, double& rest) {
   double left = std::clamp(measured - sum(claims, part), 0.0, rest);
@@ -116,8 +116,8 @@ void share_part(std::vector<Claim>& claims, Part part, double measured, Cause ot
   rest += left;
 }
 
-/// Makes the claims agree with what was measured: none above its part, all together not above the loss. What
-/// they leave goes to the cause that counters show at work, or by part to uneven blocks, the tail or uneven warps.
+/// Makes the claims agree with the measurement: none above its part, all together not above the loss. The rest goes to
+/// the cause that counters show at work, or by part to uneven blocks, the tail or uneven warps.
 /// @returns points that no cause explains
 double fit(std::vector<Claim>& claims, const Situation& situation) {
   net_gains(claims);
@@ -139,7 +139,7 @@ double fit(std::vector<Claim>& claims, const Situation& situation) {
     const bool is_known = situation.or_unread_contention().empty();
     share_part(claims, Part::warps, situation.parts->warps, Cause::uneven_warps,
                is_known ? Confidence::measured : Confidence::inferred, rest);
-    // Short blocks leave as many places empty as uneven ones, and take another time.
+    // Short blocks leave as many places empty as uneven ones, but take another time.
     share_part(claims, Part::blocks, situation.parts->blocks,
                situation.has_tail_of_equal_blocks() ? Cause::tail : Cause::uneven_blocks,
                situation.active_cycles() && !situation.is_tail_uncertain() && is_known &&
@@ -164,7 +164,8 @@ std::vector<Claim> claims_of(const Situation& situation) {
   return claims;
 }
 
-/// Readings of another launch tell nothing of this one: beside it stands what is known without them, and all points that are lost are its.
+/// Readings of another launch say nothing about this one. `another` gets all lost points, beside claims that need no
+/// readings.
 std::vector<Claim> claims_without_readings(Claim another, const Situation& situation) {
   LaunchFacts unread = situation.facts;
   unread.readings = {};
@@ -188,8 +189,8 @@ TimeSaved none_expected(std::string_view why) {
   return {0, fmt::format("None expected: {}.", why)};
 }
 
-/// Of the launch's time, the share in which any SM is active: the rest is no matter of occupancy. 1 where it is not known, and where
-/// a caller who makes one launch of several spares the rest of them, too.
+/// Share of the launch's time in which any SM is active; occupancy does not affect the rest. 1 if it is not known, or
+/// if a caller who makes one launch of several also saves the rest.
 double share_of_launch(const Claim& claim, const Situation& situation) {
   if (situation.facts.library && claim.is_for_the_author) return 1;
   const CounterValues& counters = situation.counters();
@@ -209,7 +210,7 @@ std::string condition(const Situation& situation) {
   return fmt::format("{}; not if {} is saturated, which was not read", of_caller, fmt::join(unread, " or "));
 }
 
-/// What is in use most until the last SM ends, percent. Where many warps could issue, an SM has no use for more of them.
+/// The highest use until the last SM ends, percent. If many warps are eligible, an SM has no use for more.
 Evidence busiest_of(const Situation& situation) {
   const double active = situation.share_of_active_time();
   const Evidence most = most_used(situation, active);
@@ -218,11 +219,11 @@ Evidence busiest_of(const Situation& situation) {
                                                                 : most;
 }
 
-/// The most that following a claim's remedy, with the same work, can save of the launch's time, while SMs are active.
-/// Until a resource is saturated each warp takes as long as now, so that this time falls as occupancy over elapsed cycles
-/// rises; it falls no further than to the time in which the busiest resource that was read would be saturated.
-/// @param claim  fitted to what was measured
-/// @returns nothing for what is not about time
+/// The most of the launch's time that a claim's remedy can save with the same work, while SMs are active. Until a
+/// resource is saturated each warp takes as long as now, so this time falls as occupancy over elapsed cycles rises. It
+/// falls no further than the time in which the busiest resource that was read would be saturated.
+/// @param claim  fitted to the measurement
+/// @returns nothing for a claim that is not about time
 std::optional<TimeSaved> time_saved(const Claim& claim, const Situation& situation) {
   const LaunchFacts& facts = situation.facts;
   if (claim.time) return claim.time;
@@ -239,7 +240,7 @@ std::optional<TimeSaved> time_saved(const Claim& claim, const Situation& situati
   const double by_occupancy = claim.time_ratio(claim, situation);
   const Evidence busiest = busiest_of(situation);
   double share = (1 - std::max(by_occupancy, busiest.value / 100)) * share_of_launch(claim, situation);
-  // Nothing saves what a time has beside cycles of SMs, unless fewer launches do.
+  // Only fewer launches save the part of a time beside cycles of SMs.
   if (const auto& time_us = facts.times.time_us;
       time_us && !facts.library && facts.readings.achieved_source != AchievedSource::sampled)
     share = std::min(share, std::max(0.0, 1 - kRecordOverheadUs / *time_us));
@@ -266,8 +267,8 @@ FindingList list_of(Part part) {
   return part == Part::remark ? FindingList::remarks : FindingList::losses;
 }
 
-/// Warps that load for tensor cores are a group of four, of which only one is needed: nvjet kernels of an H200 have 9 of 12 warps, however
-/// busy they are.
+/// Warps that load for tensor cores are a group of four, but only one is needed: nvjet kernels on an H200 have 9 of 12
+/// warps, however busy they are.
 bool may_have_producers(const Situation& situation) {
   const int threads = situation.launch.block_threads;
   constexpr int kGroup = 4 * kThreadsPerWarp;
@@ -305,7 +306,7 @@ Finding finding_of(const Claim& claim, const Situation& situation) {
   return finding;
 }
 
-/// The measurement that tells most about what is not explained, as a command.
+/// The measurement that tells most about the unexplained rest, as a command.
 std::string what_would_settle(const Situation& situation) {
   if (!situation.achieved_pct)
     return "Measure achieved occupancy: `ncu --metrics sm__warps_active.avg.pct_of_peak_sustained_active "
@@ -320,7 +321,7 @@ std::string what_would_settle(const Situation& situation) {
          "active cycles (--counter sm_cycles_active_avg=N), which show whether blocks are short.";
 }
 
-/// @param claims  fitted to what was measured
+/// @param claims  fitted to the measurement
 Claim unexplained(const Situation& situation, std::span<const Claim> claims, double points) {
   const auto tail = std::ranges::find(claims, Cause::tail, &Claim::cause);
   const bool may_be_tail = situation.facts.tail_of_equal_blocks && tail != claims.end();
@@ -339,8 +340,7 @@ Claim unexplained(const Situation& situation, std::span<const Claim> claims, dou
           .is_for_the_author = false};
 }
 
-/// Leaves out what is not explained and the smallest losses, as long as all that are left out stay below kLeastPoints
-/// together.
+/// Leaves out the unexplained rest and the smallest losses, as long as they add up to less than kLeastPoints.
 void leave_out_small(std::vector<Claim>& claims) {
   std::ranges::stable_sort(
       claims, {}, [](const Claim& each) { return std::pair(each.cause != Cause::unexplained, each.points); });
@@ -378,7 +378,7 @@ std::vector<std::string_view> not_read(const Situation& situation) {
   std::vector<std::string_view> names;
   if (!counters.issue_active_pct) names.push_back("issue slots");
   if (!counters.dram_busy_pct) names.push_back("device memory");
-  // Where few warps wait for memory, caches are not full.
+  // If few warps wait for memory, caches are not full.
   if (!counters.memory_stall_warps || most_wait_for_memory(situation))
     std::ranges::copy(unread_caches(situation), std::back_inserter(names));
   if (situation.usage.static_shared_bytes + situation.launch.dynamic_shared_bytes > 0 && !counters.l1_use_pct)

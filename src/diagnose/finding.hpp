@@ -9,11 +9,11 @@
 
 namespace occbench {
 
-/// Why an achieved occupancy is what it is: those of causes.inc, which says what each means.
+/// Causes of an achieved occupancy: those of causes.inc, which explains each.
 enum class Cause : unsigned char {
 #define OCC_CAUSE(NAME, MEANING) NAME,
 #include "diagnose/causes.inc"
-  unexplained,  ///< what no cause explains
+  unexplained,  ///< points that no cause explains
 };
 
 /// "small_grid", "tail", ...
@@ -47,7 +47,7 @@ enum class FindingList : unsigned char {
 /// "limits", "losses", "remarks"
 std::string_view to_string(FindingList list);
 
-/// What following a remedy can save of a launch's time.
+/// The time of a launch that following a remedy can save.
 struct TimeSaved {
   double share = 0;      ///< of the launch's time, 0 to 1, at most; 0 = none is expected or known
   std::string sentence;  ///< "At most 0.12 of 0.41 ms per launch ...", "None expected: why", "Not known: what
@@ -55,7 +55,7 @@ struct TimeSaved {
   bool is_known = true;
 };
 
-/// Before what one remedy saves: of several the bounds are not those of all together.
+/// Precedes the saving of one remedy: the bounds of several do not add up.
 inline constexpr std::string_view kSavedAlone = "Time saved by that alone";
 
 struct Finding {
@@ -68,8 +68,7 @@ struct Finding {
   std::string sentence;                  ///< points and reason, with a full stop
   std::string remedy;                    ///< what to change or to measure, with a full stop
   std::optional<TheoryAdvice> advice{};  ///< the steps that the remedy of a limit consists of
-  std::optional<TimeSaved>
-      time{};  ///< empty in remarks that are not about time, and where nothing is explained
+  std::optional<TimeSaved> time{};  ///< empty in remarks that are not about time, and if nothing is explained
 };
 
 }  // namespace occbench

@@ -19,16 +19,17 @@
 namespace occbench {
 namespace {
 
-/// Of a launch's time, at most which another build takes that is called faster.
+/// Another build is called faster if it takes at most this share of a launch's time.
 constexpr double kFaster = 0.95;
-/// Blocks that are neither short nor long, as those of the recorded suite, where neither time nor cycles say how long: the longer equal
-/// ones are, the more of the last wave goes to the GPCs whose clocks are faster.
+/// Cycles of a block if neither time nor cycles tell: neither short nor long, as in the recorded suite. The longer
+/// equal blocks are, the more of the last wave goes to the GPCs with faster clocks.
 constexpr double kCyclesOfBlock = 200'000;
 
-/// Below this share of the time at the highest clock SMs are called idle though the clock may have been lower: a choice.
+/// Below this share of the time at the highest clock, SMs are called idle though the clock may have been lower: a
+/// choice.
 constexpr double kIdleAtAnyClock = 0.5;
 
-/// Useful work of two launches that is alike, relative, and their time.
+/// Relative difference at which useful work of two launches is alike, and their time.
 constexpr double kAlike = 0.01;
 
 bool are_alike(double one, double two) {
@@ -40,7 +41,7 @@ bool says_how_fast(const CaseRecord& record) {
          record.times.throughput && record.readings.counters.achieved_pct;
 }
 
-/// Of kernels of one name that differ in registers, work may differ in what its warps issue.
+/// Kernels of one name that differ in registers may differ in the instructions that their warps issue.
 bool is_same_kernel(const CaseRecord& record, const CaseRecord& other) {
   return record.identity.experiment == other.identity.experiment &&
          record.identity.kernel == other.identity.kernel &&
@@ -61,7 +62,7 @@ bool is_same_amount(const CaseRecord& record, const CaseRecord& other) {
          are_alike(amount(record.times), amount(other.times));
 }
 
-/// Whether parameters only label the variant, as the launch bounds that it was compiled with: with others it takes as long.
+/// Whether parameters only label the variant, such as its launch bounds: with others it takes as long.
 bool label_variant(const CaseRecord& record, std::span<const CaseRecord> records) {
   return std::ranges::none_of(records, [&](const CaseRecord& other) {
     return other.identity.variant == record.identity.variant &&
@@ -83,7 +84,7 @@ bool is_another_build(const CaseRecord& record, const CaseRecord& other,
          (input == other_input || (label_variant(record, records) && label_variant(other, records)));
 }
 
-/// Whether two rows are of one build and launch, but for dynamic shared memory and carveout.
+/// Whether two rows have one build and launch, except for dynamic shared memory and carveout.
 bool is_same_build(const CaseRecord& record, const CaseRecord& other) {
   Launch same = *other.launch;
   same.dynamic_shared_bytes = record.launch->dynamic_shared_bytes;
@@ -93,7 +94,8 @@ bool is_same_build(const CaseRecord& record, const CaseRecord& other) {
          record.compiled->usage == other.compiled->usage && is_same_amount(record, other);
 }
 
-/// Whether it needs less of what limits: registers, by a build or a variant of the same parameters, or dynamic shared memory.
+/// Whether `other` needs less of what limits: registers, by a build or variant of the same parameters, or dynamic
+/// shared memory.
 bool is_leaner(const CaseRecord& record, const CaseRecord& other, std::span<const CaseRecord> records) {
   if (!says_how_fast(record) || !says_how_fast(other) || !record.theory || !other.theory ||
       other.theory->theoretical_pct <= record.theory->theoretical_pct)
@@ -107,7 +109,7 @@ bool is_leaner(const CaseRecord& record, const CaseRecord& other, std::span<cons
          label_variant(record, records) && label_variant(other, records);
 }
 
-/// Of a case's parameters those that do not say again what its carveout is.
+/// A case's parameters, except those that repeat its carveout.
 auto parameters_but_carveout(const CaseRecord& record) {
   auto parameters = record.identity.parameters;
   std::erase_if(parameters, [](const auto& each) { return each.first == to_string(Axis::carveout_pct); });
@@ -144,7 +146,8 @@ std::optional<OtherBuild> fastest_of(std::span<const CaseRecord> records, const 
                     .time_us = *fastest->times.time_us};
 }
 
-/// The advice is the highest theory, with the most registers or bytes that have it: what was measured with fewer is no measure of it.
+/// The advice is the highest theory, with the most registers or bytes that have it; a measurement with fewer does not
+/// measure it.
 std::optional<OtherBuild> leaner_as_advised(std::span<const CaseRecord> records, const CaseRecord& record) {
   const auto rank = [](const CaseRecord& one) {
     return std::tuple(one.theory->theoretical_pct, one.compiled->usage.registers_per_thread,
@@ -256,7 +259,7 @@ std::optional<Situation> situation_of(const LaunchFacts& facts) {
                       .theoretical_pct = *facts.theoretical_pct,
                       .achieved_pct = read.achieved_pct};
   if (situation.occupancy.blocks_per_sm == 0) return std::nullopt;
-  // What was only seen on other GPUs refuses no reading.
+  // Limits seen only on other GPUs do not refute a reading.
   if (!assumed_cluster_slots(limits, {situation.launch, situation.usage}).empty() &&
       (read.achieved_pct.value_or(0) >= situation.theoretical_pct + kBeyondReach ||
        read.resident_blocks.value_or(0) > kBeyondHeld * situation.occupancy.blocks_per_sm)) {
@@ -274,7 +277,7 @@ std::optional<Situation> situation_of(const LaunchFacts& facts) {
   situation.reached_pct = situation.achieved_pct ? *situation.achieved_pct
                           : facts.prediction     ? facts.prediction->predicted_pct
                                                  : situation.pct_by_grid();
-  // An active SM has a block at least: where it can have no more, that need not be read.
+  // An active SM has at least one block: if it cannot have more, they need not be read.
   const bool has_one_block = situation.occupancy.blocks_per_sm == 1 ||
                              (situation.is_partial_wave() && situation.launch.cluster_blocks == 1 &&
                               situation.launch.grid_blocks <= facts.sm_count);
@@ -340,7 +343,7 @@ std::string_view Situation::unread_pipe() const {
     any = any || read;
   }
   if (!any) return "a pipe";
-  // Of the suite's kernels it is known which pipes they use.
+  // The pipes that the suite's kernels use are known.
   return all || knows_work() ? "" : "another pipe";
 }
 
@@ -366,14 +369,14 @@ LaunchFacts facts_of_numbers(const CaseRecord& record, std::optional<double> giv
   CounterValues& counters = facts.readings.counters;
   if (const Gpu* const gpu = find_gpu(record.provenance.gpu); gpu != nullptr && record.times.time_us) {
     facts.most_dram_bytes = 1000 * gpu->bandwidth_gb_s * *record.times.time_us;
-    // More than the time has room for is of a longer launch, as one whose caches a profiler emptied.
+    // More bytes than the time has room for are of a longer launch, such as one whose caches a profiler emptied.
     if (counters.dram_bytes && !counters.dram_busy_pct && *counters.dram_bytes <= *facts.most_dram_bytes)
       counters.dram_busy_pct = 100 * *counters.dram_bytes / *facts.most_dram_bytes;
   }
   if (facts.most_cycles_active && counters.sm_cycles_active_avg && counters.achieved_pct &&
       !facts.readings.achieved_elapsed_pct) {
     const double share = std::min(1.0, *counters.sm_cycles_active_avg / *facts.most_cycles_active);
-    // A part of the time that may be no SM's says of none that it was idle.
+    // Time that may be outside SM cycles does not show that an SM was idle.
     const bool may_be_launching =
         *facts.most_cycles_active - kCyclesBesideLaunch <= *counters.sm_cycles_active_avg;
     facts.elapsed_by_time = given_mhz || share < kIdleAtAnyClock;
@@ -399,7 +402,7 @@ LaunchFacts facts_of_numbers(const CaseRecord& record, std::optional<double> giv
   }
   if (cycles && inferred) facts.overhead_of_equal_blocks = inferred->losses.overhead;
   if (!has_tail) return facts;
-  // Resident blocks tell how uneven blocks are: how long equal ones would be says nothing then.
+  // Resident blocks tell how uneven blocks are, so the length of equal ones says nothing.
   const Prediction equal = inferred && !counters.resident_blocks
                                ? *inferred
                                : predict(on, Work::equal(kCyclesOfBlock), profile, std::nullopt);

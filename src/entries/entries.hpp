@@ -13,10 +13,10 @@
 
 namespace occbench {
 
-// The file that the injected library writes in a traced process: flat entries, one after another, which only grow in number.
-// A process that is killed leaves at most one torn entry, at the end. Numbers are of the machine that wrote them.
+// The file that the injected library writes in a traced process: flat entries, one after another, which only grow in number. A process that
+// is killed leaves at most one torn entry, at the end. Numbers are in the writing machine's format.
 
-/// What a file begins with: the format and its version. A file of another version is not read.
+/// A file begins with this: format and version. A file of another version is not read.
 inline constexpr std::string_view kEntriesMagic{"occbench entries 3\n\0\0\0\0\0", 24};
 
 /// Bytes of one entry, head included. Longer texts are written in pieces.
@@ -27,24 +27,22 @@ enum class EntryKind : std::uint16_t {
   metric = 2,    ///< number: place of its values in readings; text: CUPTI's name of it
   device = 3,    ///< number: CUDA's in this process; DeviceFacts
   counting = 4,  ///< number: of the device, other: a CountersStatus; text: why nothing is counted any more
-  name = 5,      ///< number: of the name, other: where in it the text stands
+  name = 5,      ///< number: of the name, other: the text's offset in it
   kernel = 6,    ///< number: of the kernel; KernelFacts
   totals = 7,    ///< number: of the kernel; LaunchTotals
   places = 8,    ///< number: of the kernel, other: a PlaceKind; numbers of 64 bits
   times =
       9,  ///< number: of the kernel; times of records in ns, as float: exact below 16.7 ms, else to 0.06 ppm
-  reading =
-      10,  ///< number: of the kernel; what counters read in one launch of it, as double: one for each metric
+  reading = 10,  ///< number: of the kernel; counter values of one launch, as double: one per metric
   sampled = 12,  ///< number: of the kernel; SampledTotals
   sampled_pcts =
-      13,  ///< number: of the kernel; achieved occupancies of single launches that were sampled, in %, as float
-  sampled_times =
-      15,  ///< number: of the kernel; active times of single launches that were sampled, in ns, as float
-  windows = 14,  ///< number: of the device; WindowTotals
+      13,  ///< number: of the kernel; achieved occupancy of single sampled launches, in %, as float
+  sampled_times = 15,  ///< number: of the kernel; active times of single sampled launches, in ns, as float
+  windows = 14,        ///< number: of the device; WindowTotals
 };
 
 struct EntryHead {
-  std::uint32_t bytes = 0;  ///< of the entry without the zeros that fill it up to a multiple of 8
+  std::uint32_t bytes = 0;  ///< of the entry, without zero padding to a multiple of 8
   EntryKind kind{};
   std::uint16_t unused = 0;
   std::uint32_t number = 0;
@@ -64,13 +62,13 @@ struct DeviceFacts {
   std::int32_t highest_clock_khz = 0;  ///< of the SMs; 0 = not known
   std::int32_t threads_per_sm = 0;
   std::int32_t unused = 0;
-  std::array<char, 48> uuid{};   ///< as nvidia-smi writes it, with zeros behind it
-  std::array<char, 128> name{};  ///< with zeros behind it
+  std::array<char, 48> uuid{};   ///< as nvidia-smi writes it, padded with zeros
+  std::array<char, 128> name{};  ///< padded with zeros
 };
 
 using EntryExtent = std::array<std::uint32_t, 3>;
 
-/// A kernel and how it is launched. A later entry of its number takes the place of an earlier one.
+/// A kernel and how it is launched. A later entry with its number replaces an earlier one.
 struct KernelFacts {
   std::uint32_t device = 0;
   std::uint32_t name = 0;
@@ -82,7 +80,7 @@ struct KernelFacts {
   std::uint32_t dynamic_shared_bytes = 0;
   std::uint32_t local_bytes_per_thread = 0;
   std::int32_t carveout_pct = -1;  ///< -1 = the driver's default
-  std::uint32_t region = 0;        ///< 1 + the number of its name; 0 = in none, or regions are not told apart
+  std::uint32_t region = 0;        ///< 1 + the number of its name; 0 = none, or regions are not told apart
 
   bool operator==(const KernelFacts&) const = default;
 };
@@ -99,32 +97,32 @@ enum class Uncounted : std::uint64_t {
   beyond_budget,
 };
 
-/// Launches of a kernel so far. A later entry of its number takes the place of an earlier one.
+/// Launches of a kernel so far. A later entry with its number replaces an earlier one.
 struct LaunchTotals {
   std::int64_t launched =
-      0;  ///< that the driver took outside of captures; 0 where the library did not hear of launches
-  std::int64_t recorded = 0;            ///< with a record
-  std::int64_t unrecorded = 0;          ///< counted and meant to have none, or whose record cannot be true
-  std::int64_t timed = 0;               ///< recorded and not counted
-  std::int64_t of_graphs = 0;           ///< with a record, and made by a CUDA graph
+      0;  ///< accepted by the driver outside of captures; 0 if the library did not follow launches
+  std::int64_t recorded = 0;    ///< with a record
+  std::int64_t unrecorded = 0;  ///< counted without a record on purpose, or whose record cannot be true
+  std::int64_t timed = 0;       ///< recorded and not counted
+  std::int64_t of_graphs = 0;   ///< with a record, and made by a CUDA graph
   std::int64_t launched_by_graphs = 0;  ///< of those launched
   std::uint64_t total_ns = 0;           ///< of all recorded ones
-  Uncounted uncounted{};                ///< where there is no reading
+  Uncounted uncounted{};                ///< if there is no reading
 
   bool operator==(const LaunchTotals&) const = default;
 };
 
-/// Launches of a kernel whose samples are its own, and the sums over these. A later entry takes the place of an earlier one.
+/// Launches of a kernel with their own samples, and sums over these. A later entry replaces an earlier one.
 struct SampledTotals {
   std::int64_t launches = 0;
   std::int64_t samples = 0;
-  double warp_cycles = 0;             ///< cycles of resident warps, over warps and SMs
-  double active_cycles = 0;           ///< over SMs
+  double warp_cycles = 0;             ///< cycles of resident warps, summed over warps and SMs
+  double active_cycles = 0;           ///< summed over SMs
   double longest_cycles = 0;          ///< of the SM with most active cycles in each sample
   double active_ns = 0;               ///< time in which an SM had a warp of them
-  std::int64_t samples_of_units = 0;  ///< that say the two below, too
+  std::int64_t samples_of_units = 0;  ///< that also have the two below
   double tensor_cycles = 0;           ///< in which the tensor pipe worked, mean over SMs
-  double dram_busy_ns = 0;            ///< that device memory would have worked at its peak
+  double dram_busy_ns = 0;            ///< that device memory's work takes at its peak
 
   SampledTotals& operator+=(const SampledTotals& other) {
     launches += other.launches;
@@ -141,12 +139,12 @@ struct SampledTotals {
   bool operator==(const SampledTotals&) const = default;
 };
 
-/// Windows in which a GPU was sampled. A later entry takes the place of an earlier one.
+/// Windows in which a GPU was sampled. A later entry replaces an earlier one.
 struct WindowTotals {
   std::int64_t windows = 0;
-  std::int64_t thrown_away = 0;  ///< whose blocks did not come out
-  double attributed_ns = 0;      ///< active time of launches that are known
-  double unattributed_ns = 0;    ///< other active time, but for what the ends of windows cut
+  std::int64_t thrown_away = 0;  ///< without an attributed launch
+  double attributed_ns = 0;      ///< active time of attributed launches
+  double unattributed_ns = 0;    ///< other active time, except launches cut by windows' ends
 
   WindowTotals& operator+=(const WindowTotals& other) {
     windows += other.windows;
@@ -157,11 +155,11 @@ struct WindowTotals {
   }
 };
 
-/// What numbers of a `places` entry are. Those of regions are numbers of `name` entries.
+/// Kinds of numbers in a `places` entry. Those of regions are numbers of `name` entries.
 enum class PlaceKind : std::uint32_t { context, stream, graph_node, region };
 inline constexpr std::size_t kPlaceKinds = 4;
 
-/// Most numbers of one kind that are kept of a kernel: more than a row names.
+/// Most numbers of one kind that are kept per kernel: more than a row names.
 inline constexpr std::size_t kMostPlaces = 9;
 
 /// Appends an entry. @param payload at most what kMostEntryBytes leaves
@@ -175,7 +173,7 @@ void append_facts(std::string& file, EntryKind kind, std::uint32_t number, const
   append_entry(file, kind, number, other, std::as_bytes(std::span(&facts, 1)));
 }
 
-/// A text in pieces, or cut to the length of one where `kind` has no place for more.
+/// A text in pieces, or cut to the length of one if `kind` has no room for more.
 void append_text(std::string& file, EntryKind kind, std::uint32_t number, std::string_view text);
 void append_cut_text(std::string& file, EntryKind kind, std::uint32_t number, std::uint32_t other,
                      std::string_view text);
@@ -185,7 +183,7 @@ struct EntryView {
   EntryHead head;
   std::string_view payload;
 
-  /// @returns false where the payload is shorter than these facts
+  /// @returns false if the payload is shorter than these facts
   template <typename Facts>
   bool read(Facts& facts) const {
     static_assert(std::is_trivially_copyable_v<Facts>);
@@ -202,11 +200,10 @@ struct EntryView {
   }
 };
 
-/// Hands each whole entry on, in order, and stops at one that is torn. @returns whether the file begins with kEntriesMagic
+/// Visits each whole entry in order, and stops at a torn one. @returns whether the file begins with kEntriesMagic
 bool for_each_entry(std::string_view file, const std::function<void(const EntryView&)>& visit);
 
-/// As many of a stream of times as a median and a test need, each of the stream as likely as any other
-/// (Vitter's algorithm R), drawn alike in every run.
+/// A uniform sample of a stream of times, large enough for a median and a test (Vitter's algorithm R). It is drawn alike in every run.
 class TimeSample {
  public:
   static constexpr std::size_t kMost = 101;

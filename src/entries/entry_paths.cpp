@@ -33,7 +33,7 @@ bool is_process(std::string_view text) {
   return is_number(text.substr(0, dash)) && (dash == text.npos || is_number(text.substr(dash + 1)));
 }
 
-/// Others may have files of such names, which are not ours to read or remove.
+/// Others may have files with such names, which are not ours to read or remove.
 bool has_entries(const fs::path& file) {
   if (fs::is_directory(file) || !is_file_beside(file, "the entries of a traced process")) return false;
   std::string first(kEntriesMagic.size(), ' ');

@@ -24,7 +24,7 @@ class Descriptor {
   bool is_open() const {
     return number_ >= 0;
   }
-  /// @returns false, and errno says why, if what was written cannot be kept
+  /// @returns false, with errno set, if written data cannot be kept
   bool close() {
     return !is_open() || ::close(std::exchange(number_, -1)) == 0;
   }

@@ -24,7 +24,7 @@ void require_allowed(std::int64_t bytes, std::int64_t most, std::string_view sou
                    most);
 }
 
-/// How many bytes a character has that begins with this one; 0 if none does.
+/// Bytes of a character that begins with this one; 0 if none does.
 std::size_t length_of(unsigned char first) {
   if (first < 0x80) return 1;
   if (first < 0xc2 || first > 0xf4) return 0;
@@ -41,7 +41,7 @@ void set_max_file_bytes(std::int64_t bytes) {
   most_bytes = bytes;
 }
 
-/// A FIFO is opened without waiting for its writer, who is then waited for until a signal asks to stop.
+/// Opens a FIFO without blocking, then waits for its writer until a signal asks to stop.
 InputBuffer::InputBuffer(const std::filesystem::path& file, std::int64_t most)
     : name_(file.string()), file_(nullptr, ::gzclose_r), most_(most) {
   descriptor_ = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -24,7 +24,7 @@ namespace {
                    what);
 }
 
-/// The process that an open lock names, 0 for an empty one. @throws InputError if it is a file of somebody's
+/// The process that an open lock names, 0 for an empty one. @throws InputError if the file is not a lock
 pid_t holder_of(int descriptor, const fs::path& lock) {
   struct stat found {};
   if (::fstat(descriptor, &found) != 0 || !S_ISREG(found.st_mode)) refuse(lock, "no regular file");
@@ -37,7 +37,7 @@ pid_t holder_of(int descriptor, const fs::path& lock) {
   return static_cast<pid_t>(std::stoll(text));
 }
 
-/// What ranks of one job are to do, where this is one of several.
+/// Advice for the ranks of a job, if this is one of several.
 std::string remedy_of_ranks(fs::path file) {
   // The nearest launcher first: mpirun in a job of Slurm leaves the job's variables as they are.
   constexpr const char* kRanks[][2] = {{"RANK", "WORLD_SIZE"},
@@ -64,15 +64,14 @@ FileLock::FileLock(const fs::path& file) : path_(file.string() + ".lock") {
   for (int tries = 0; !take(file, tries); ++tries) ::usleep(1000);
 }
 
-/// @returns false if what was locked is no longer the file of that name, which its holder removed meanwhile, or its holder has
-/// yet to name itself
+/// @returns false if the locked file no longer has that name, because its holder removed it, or if its holder has yet to name itself
 bool FileLock::take(const fs::path& file, int tries) {
   constexpr int kMostTries = 200;
-  // Through a link the process's number would be written over somebody's file.
+  // Through a link, the process's number would overwrite somebody's file.
   Descriptor opened(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644));
   if (!opened.is_open() && errno == ELOOP) refuse(path_, "a symbolic link");
   if (!opened.is_open() && errno == EISDIR) refuse(path_, "a folder");
-  if (!opened.is_open()) return true;  // whoever writes the file will say why it cannot
+  if (!opened.is_open()) return true;  // writing the file will say why it cannot
   const bool is_held = ::flock(opened.number(), LOCK_EX | LOCK_NB) != 0;
   const bool held_elsewhere = is_held && errno == EWOULDBLOCK;
   const pid_t holder = holder_of(opened.number(), path_);

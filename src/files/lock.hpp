@@ -6,11 +6,11 @@
 
 namespace occbench {
 
-/// Keeps other processes from writing a file while this one does: a lock on FILE.lock beside it, which names
-/// the process that holds it and goes with the lock. Processes that the holder starts go by its lock.
+/// Keeps other processes from writing a file while this one does, by a lock on FILE.lock beside it. That file names the holder and goes
+/// with the lock. Processes that the holder starts share its lock.
 class FileLock {
  public:
-  /// @throws InputError if another process holds it, or what stands at FILE.lock is no lock
+  /// @throws InputError if another process holds it, or FILE.lock is not a lock
   explicit FileLock(const std::filesystem::path& file);
   ~FileLock();
   FileLock(const FileLock&) = delete;
@@ -20,8 +20,7 @@ class FileLock {
   bool take(const std::filesystem::path& file, int tries);
 
   std::filesystem::path path_;
-  Descriptor
-      descriptor_;  ///< none where somebody else's lock holds for this process too, or the folder has no locks
+  Descriptor descriptor_;  ///< none if another's lock covers this process too, or the folder has no locks
 };
 
 }  // namespace occbench

@@ -18,9 +18,9 @@
 namespace occbench {
 namespace {
 
-/// As the system follows them.
+/// As many as the system follows.
 constexpr int kMostLinks = 40;
-/// Text that waits for a write: a merge writes millions of lines.
+/// Bytes that wait for a write: a merge writes millions of lines.
 constexpr std::size_t kMostWaiting = 1 << 20;
 
 [[noreturn]] void cannot_write(const fs::path& file, std::string_view why) {
@@ -44,7 +44,7 @@ void sync_folder(const fs::path& folder) {
   if (descriptor.is_open()) ::fsync(descriptor.number());
 }
 
-/// Of this machine's temporary files: another may share the folder without the locks.
+/// Of this machine's temporary files: another machine may share the folder without the locks.
 std::string temporary_prefix() {
   std::array<char, 256> host{};
   static_cast<void>(::gethostname(host.data(), host.size() - 1));
@@ -60,12 +60,12 @@ bool is_temporary(std::string_view name, std::string_view prefix) {
          numbers.find_first_not_of("0123456789") == dash;
 }
 
-/// A file's lock goes with the process that writes it, however that ends.
+/// A file's lock ends with the process that writes it, however that ends.
 bool lock(const Descriptor& descriptor) {
   return ::flock(descriptor.number(), LOCK_EX | LOCK_NB) == 0;
 }
 
-/// What processes of this machine that are no more have left in a folder.
+/// Removes what ended processes of this machine left in a folder.
 void remove_left_behind(const fs::path& folder) {
   const std::string prefix = temporary_prefix();
   std::error_code ignored;
@@ -77,14 +77,14 @@ void remove_left_behind(const fs::path& folder) {
   }
 }
 
-/// A new file in the folder, of a name that no other process has. @returns its descriptor, none and errno if there can be none
+/// A new file in the folder, with a name that no other process has. @returns its descriptor, or none with errno set
 Descriptor open_temporary(const fs::path& folder, fs::path& name) {
   for (int number = 0;; ++number) {
     name = folder / fmt::format("{}{}-{}", temporary_prefix(), ::getpid(), number);
     Descriptor descriptor(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     if (!descriptor.is_open() && errno == EEXIST) continue;
     if (!descriptor.is_open()) return descriptor;
-    // Between the two, another process may have taken it for one that was left behind.
+    // Between the two, another process may have mistaken it for one left behind.
     const bool held_by_another = !lock(descriptor) && errno == EWOULDBLOCK;
     struct stat found {};
     if (!held_by_another && ::fstat(descriptor.number(), &found) == 0 && found.st_nlink > 0)
@@ -118,7 +118,7 @@ fs::path output_target(const fs::path& file) {
                                    fs::path(file).replace_extension().string()));
   fs::path target = file;
   for (int links = 0; links <= kMostLinks; ++links) {
-    // What links there lead to is not what their text says.
+    // Links there do not lead where their text says.
     std::error_code unknown;
     if (fs::weakly_canonical(target.parent_path(), unknown).string().starts_with("/proc/"))
       cannot_write(file, "it leads to an open file of a process; name a file");
@@ -172,7 +172,7 @@ void OutputFile::complete() {
     cannot_write(file_, std::strerror(errno));
   locked_ = Descriptor(::fcntl(descriptor_.number(), F_DUPFD_CLOEXEC, 0));
   if (!locked_.is_open()) cannot_write(file_, std::strerror(errno));
-  // Over a network a full disk is told of here.
+  // Over a network, a full disk is reported here.
   if (!descriptor_.close()) cannot_write(file_, std::strerror(errno));
 }
 

@@ -14,12 +14,12 @@ namespace fs = std::filesystem;
 /// of it is written
 bool write_all(int descriptor, std::string_view text);
 
-/// Where a write to `file` ends: at a regular file or a free name, through the symbolic links that lead there.
+/// The target of a write to `file`, through symbolic links: a regular file or a free name.
 /// @throws InputError if that is a folder, a device, a FIFO, a socket or an open file of a process (/dev/stdout), the links lead
 /// nowhere, or the name is that of a compressed file or - (standard output)
 std::filesystem::path output_target(const std::filesystem::path& file);
 
-/// The folder that a file will lie in, where it can be made; writing the file says more where not.
+/// Makes a file's folder if it can; if not, writing the file says more.
 void make_folder_of(const std::filesystem::path& file);
 
 /// When a file counts as written.
@@ -28,9 +28,9 @@ enum class WrittenTo {
   system  ///< after write: it survives the process
 };
 
-/// A file that takes its name when it is whole: until then the old one stands there, and afterwards the new one, at
-/// every instant. A symbolic link stays and leads to the new file. Its text is kept until then in a file of this process
-/// alone, in the same folder; if it is killed, the next output there removes that.
+/// A file that takes its name when it is whole: at every instant the name has the old file or the new one. A symbolic link stays and leads
+/// to the new file. Until then the text is in a file of this process alone, in the same folder. If the process is killed, the next output
+/// there removes that.
 class OutputFile {
  public:
   /// @throws InputError as output_target(), or if the folder cannot be written
@@ -43,11 +43,11 @@ class OutputFile {
   /// @throws InputError if the disk is full
   void write(std::string_view text);
 
-  /// All of the text is written, and only the name is missing: for files that take their names together.
+  /// Writes all of the text, so that only the name is missing: for files that take their names together.
   /// @throws InputError if the disk is full
   void complete();
 
-  /// The new file takes its name; complete() is part of it. @throws InputError if the disk is full
+  /// The new file takes its name; this includes complete(). @throws InputError if the disk is full
   void keep();
 
  private:
@@ -59,25 +59,25 @@ class OutputFile {
   std::filesystem::path temporary_;  ///< empty once it is kept
   Descriptor descriptor_;
   Descriptor locked_;    ///< of the same file, once it is complete
-  std::string waiting_;  ///< text that is not handed to the system yet
+  std::string waiting_;  ///< text not handed to the system yet
 };
 
-/// Puts `text` in the place of a file, as OutputFile does. @throws InputError as it does
+/// Replaces a file by `text`, as OutputFile does. @throws InputError as it does
 void replace_text(const std::filesystem::path& file, std::string_view text,
                   WrittenTo written = WrittenTo::disk);
 
-/// Makes a file that was not there. @returns false if there is something of that name
+/// Makes a new file. @returns false if the name is taken
 /// @throws InputError if it cannot be made
 bool create_text(const std::filesystem::path& file, std::string_view text);
 
-/// A file that grows at its end by whole pieces of text.
+/// A file that whole pieces of text are appended to.
 class AppendFile {
  public:
   /// Opens a regular file that exists. @throws InputError if it cannot be written.
   explicit AppendFile(std::filesystem::path file, WrittenTo written = WrittenTo::disk);
 
-  /// Appends `text` by one write(2), and waits until it is on disk where it is written to there. What a full disk has taken of it
-  /// is cut off again.
+  /// Appends `text` by one write(2), and with WrittenTo::disk waits until it is on disk. If the disk is full, the written part is cut off
+  /// again.
   /// @throws std::system_error if the disk is full or the file was removed.
   void append(std::string_view text);
 
@@ -87,13 +87,14 @@ class AppendFile {
   Descriptor descriptor_;
 };
 
-/// @throws InputError if what has the name of a log is no regular file: it was not named by the user, and may lead to somebody's
+/// @throws InputError if a log's name belongs to something other than a regular file: the user did not name it, and it may lead to
+/// somebody's file
 void require_log(const std::filesystem::path& file);
 
-/// Opens a log to append to; makes it where there is none. @throws InputError as require_log(), or if it cannot be written
+/// Opens a log to append to; makes it if there is none. @throws InputError as require_log(), or if it cannot be written
 Descriptor open_log(const std::filesystem::path& file);
 
-/// A folder for files of no use to anybody else, which goes with what is in it when its owner does.
+/// A folder for private files, removed with its contents when its owner goes.
 class TemporaryFolder {
  public:
   /// @throws InputError if it cannot be made

@@ -10,12 +10,12 @@ namespace {
 
 volatile std::sig_atomic_t asked = 0;
 volatile std::sig_atomic_t by_terminal = 0;
-/// What is read, and what then stands in its place: descriptors, -1 for none.
+/// Descriptors: the one read, and its replacement after a signal; -1 for none.
 volatile std::sig_atomic_t read_from = -1;
 volatile std::sig_atomic_t nothing = -1;
 
 void note_signal(int signal, siginfo_t* about, void*) {
-  // Who presses Ctrl-C again does not want to wait.
+  // A second Ctrl-C means: do not wait.
   if (asked != 0 && about->si_code == SI_KERNEL) {
     ::signal(signal, SIG_DFL);
     ::raise(signal);

@@ -6,8 +6,8 @@
 
 namespace occbench {
 
-/// While it lives, SIGINT and SIGTERM ask the program to stop when what it has in hand is finished and
-/// written; then they do again what they did before. One at a time. A second one from the terminal ends it at once.
+/// While it lives, SIGINT and SIGTERM ask the program to stop after its current work is finished and written. Then their old handlers are
+/// restored. One object at a time. A second signal from the terminal ends the program at once.
 class StopOnSignals {
  public:
   StopOnSignals();
@@ -21,8 +21,8 @@ class StopOnSignals {
   struct sigaction before_terminate_ {};
 };
 
-/// While it lives, what waits for something to read of this descriptor finds the end where one of these signals comes: reads go on after a
-/// signal, and whoever would write may never do so. One at a time.
+/// While it lives, a waiting read of this descriptor finds the end if one of these signals comes. Otherwise reads go on after a signal, and
+/// the writer may never write. One object at a time.
 class ReadUntilStopped {
  public:
   /// @throws Interrupted if the signal came before
@@ -31,14 +31,14 @@ class ReadUntilStopped {
   ReadUntilStopped(const ReadUntilStopped&) = delete;
   ReadUntilStopped& operator=(const ReadUntilStopped&) = delete;
 
-  /// @throws Interrupted if the signal has come, and what was read is not what the file has
+  /// @throws Interrupted if the signal has come, so that the data is not the file's
   void check() const;
 };
 
-/// The last of them that came since the last StopOnSignals began; 0 if none did.
+/// The last such signal since the last StopOnSignals began; 0 if none came.
 int stop_signal();
 
-/// Whether a terminal sent it: each process of its foreground then has it.
+/// Whether a terminal sent it: then each of its foreground processes has it.
 bool stopped_by_terminal();
 
 /// Whether one of them came.

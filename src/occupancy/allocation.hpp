@@ -7,7 +7,7 @@
 
 namespace occbench {
 
-// What an SM allocates for a block: shared by the calculation of occupancy and the rules that explain it.
+// Resources that an SM allocates for a block: shared by the calculation of occupancy and the rules that explain it.
 
 // The units of the limits table are powers of two (asserted there).
 template <typename Integer>
@@ -25,9 +25,9 @@ constexpr int register_unit(const Limits& limits, int registers_per_thread) {
 
 /// Registers of a warp or a block, rounding included.
 struct RegisterDemand {
-  int of_warp = 0;   ///< 2.0 on
+  int of_warp = 0;   ///< from 2.0 on
   int of_block = 0;  ///< what is allocated
-  int checked = 0;   ///< what the launch is refused by
+  int checked = 0;   ///< the launch check compares it with the limit
 };
 
 inline RegisterDemand register_demand(const Limits& limits, int registers_per_thread, int warps_per_block) {
@@ -49,7 +49,7 @@ inline std::int64_t shared_demand(const Limits& limits, const Launch& launch, co
       limits.shared_allocation_unit);
 }
 
-/// The most that a block may take, counted alike.
+/// The most that a block may take, counted the same way.
 inline std::int64_t max_shared_demand(const Limits& limits) {
   return limits.max_shared_bytes_per_block + limits.reserved_shared_bytes_per_block;
 }

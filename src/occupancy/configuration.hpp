@@ -18,12 +18,12 @@ inline Occupancy theoretical_occupancy(const Limits& limits, const Configuration
   return theoretical_occupancy(limits, configuration.launch, configuration.usage);
 }
 
-/// What a programmer can turn to change it.
+/// The settings that change it.
 enum class Axis : unsigned char {
   block_threads,
   registers_per_thread,
   shared_bytes_per_block,  ///< static and dynamic together
-  carveout_pct,            ///< kDefaultCarveout where none is asked for
+  carveout_pct,            ///< kDefaultCarveout if none is asked for
   barriers,
 };
 

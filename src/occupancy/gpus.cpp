@@ -13,12 +13,12 @@ namespace occbench {
 namespace {
 
 constexpr std::size_t kSuggestions = 5;
-/// A word that more GPUs have in their names, as rtx, names none of them.
+/// A word in the names of more GPUs than this, such as rtx, names none of them.
 constexpr std::size_t kMostMeant = 12;
 /// Words of names that people leave out: typed as one word (rtx4090, 4090), or as several (titan for gtx-titan).
 constexpr std::string_view kProductLines[] = {"", "rtx", "gtx"};
 constexpr std::string_view kMayBeMissing[] = {"rtx", "gtx", "gt", "quadro", "jetson", "agx"};
-/// Words that make another product of a name: a GTX 1660 is no GTX 1660 Ti, a Quadro 6000 is no Quadro RTX 6000.
+/// Words that change the product: a GTX 1660 is not a GTX 1660 Ti, a Quadro 6000 is not a Quadro RTX 6000.
 constexpr std::string_view kOtherProducts[] = {"ti", "super", "d", "gt", "gtx", "rtx"};
 
 // Sources, by key, at the end of each line:
@@ -204,8 +204,8 @@ std::string without_dashes(std::string text) {
   return text;
 }
 
-/// The words that a GPU's name has after a part of it, typed without dashes: rtx3080 begins rtx-3080-10gb, h100sxm begins
-/// h100-sxm5-80gb. Empty where the name does not begin so: l4 does not begin l40.
+/// The words of a GPU's name after the part that was typed without dashes: rtx3080 begins rtx-3080-10gb, h100sxm begins
+/// h100-sxm5-80gb. Empty if the name does not begin so: l4 does not begin l40.
 std::optional<std::vector<std::string_view>> left_out_after(std::string_view name, std::string_view typed) {
   if (std::ranges::none_of(typed, is_digit)) return std::nullopt;
   for (const char letter : typed) {
@@ -219,8 +219,9 @@ std::optional<std::vector<std::string_view>> left_out_after(std::string_view nam
   return words;
 }
 
-/// The words that a GPU's name has beside these in this order: rtx-6000 is in rtx-6000-ada and quadro-rtx-6000. Empty where it
-/// lacks one of them. The first of them is the name's first, or the first after words that may be missing, which are not counted.
+/// The words of a GPU's name beside these, which it has in this order: rtx-6000 is in rtx-6000-ada and quadro-rtx-6000.
+/// Empty if it lacks one of them. The first of them is the name's first, or the first after words that may be missing,
+/// which are not counted.
 std::optional<std::vector<std::string_view>> left_out_beside(std::string_view name, std::string_view typed) {
   const std::vector<std::string_view> words = split(name, '-');
   const std::vector<std::string_view> wanted = split(typed, '-');
@@ -244,8 +245,8 @@ bool are_of_another_product(std::span<const std::string_view> left_out) {
   return std::ranges::find_first_of(left_out, kOtherProducts) != left_out.end();
 }
 
-/// Those whose names contain what is typed, then those that begin with most of it, with all letters before its first digit at
-/// least: a100 for a100x, and nothing for mi300x. A product line may be missing: 5090d.
+/// GPUs whose names contain the typed text, then those that begin with most of it, at least with all letters before its
+/// first digit: a100 for a100x, and nothing for mi300x. A product line may be missing: 5090d.
 std::vector<std::string_view> nearest_gpus(const std::string& wanted) {
   const std::string typed = without_dashes(wanted);
   const auto letters = std::ranges::find_if(typed, is_digit) - typed.begin();
@@ -311,7 +312,7 @@ std::vector<const Gpu*> gpus_of(std::string_view name) {
       if (std::ranges::find(gpus, &gpu) == gpus.end()) gpus.push_back(&gpu);
     }
   }
-  // One word that a single name has, as ada, is not that name.
+  // A word that only one name has, such as ada, is not that name.
   if (names_a_product && gpus.size() > (has_number ? 0 : 1) && gpus.size() <= kMostMeant) return gpus;
   if (name.find(',') != std::string_view::npos)
     throw InputError("'{}' names several GPUs, and this takes one: ask for each", name);

@@ -10,12 +10,11 @@
 
 namespace occbench {
 
-/// One GPU as NVIDIA sells it; of a board with several GPUs, one of them. One line of the table in gpus.cpp,
-/// which names the sources of every line.
+/// One GPU as NVIDIA sells it, or one GPU of a board with several. One line of the table in gpus.cpp, which names the
+/// sources of every line.
 struct Gpu {
-  std::string_view name;  ///< key for the command line: lower case, dashes, as in a100-sxm4-80gb
-  std::string_view
-      driver_name;  ///< what the driver calls it; empty where unknown or shared with another line
+  std::string_view name;         ///< key for the command line: lower case, dashes, as in a100-sxm4-80gb
+  std::string_view driver_name;  ///< what the driver calls it; empty if unknown or shared with another line
   ComputeCapability compute_capability;
   int sm_count;           ///< SMs enabled in the product, which are often fewer than on the die
   int clock_mhz;          ///< boost clock; the shader clock of 1.x and 2.x; the highest GPU clock of a Jetson
@@ -31,24 +30,23 @@ std::span<const Gpu> all_gpus();
 /// dashes.
 const Gpu* find_gpu(std::string_view name);
 
-/// The GPUs that a name may mean: that of find_gpu() alone, or those whose keys go on after it, as a100 and
-/// 3080 do, or have its words among others, as titan-x does; "rtx-" and "gtx-" may be missing. Where all of these keys have a
-/// word more that makes another product, as gtx-1660-ti has, the table lacks the name.
+/// The GPUs that a name may mean: that of find_gpu() alone, or those whose keys continue it (a100, 3080) or contain its
+/// words (titan-x). "rtx-" and "gtx-" may be missing. If all of these keys have a word that makes another product
+/// (gtx-1660-ti), the table lacks the name.
 /// @throws InputError for a name that the table lacks, naming the nearest keys
 std::vector<const Gpu*> gpus_of(std::string_view name);
 
-/// The one GPU that a name means. @throws InputError where it may mean several, which the message lists, and
-/// as gpus_of().
+/// The one GPU that a name means. @throws InputError if it may mean several, which the message lists, and as gpus_of().
 const Gpu& gpu_of(std::string_view name);
 
-/// What to say where a name may mean GPUs that differ: their keys and SMs, and to name one.
+/// The message if a name may mean GPUs that differ: their keys and SMs, and to name one.
 std::string which_of(std::string_view name, std::span<const Gpu* const> gpus);
 
-/// The first GPU that the driver calls so, or nullptr. Upper and lower case are alike; a leading "NVIDIA",
-/// "GeForce" or "Tesla" may be missing, since drivers of different years write different ones.
+/// The first GPU with this driver name, or nullptr. Upper and lower case are alike. A leading "NVIDIA", "GeForce" or
+/// "Tesla" may be missing, since drivers of different years write different ones.
 const Gpu* find_gpu_by_driver_name(std::string_view driver_name);
 
-/// The highest clock of the GPU that the driver calls so, or of that key, MHz; empty where the table lacks it.
+/// The highest clock of the GPU with this driver name or key, MHz; empty if the table lacks it.
 std::optional<double> highest_clock_mhz(std::string_view name);
 
 }  // namespace occbench

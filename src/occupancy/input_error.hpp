@@ -12,18 +12,18 @@
 
 namespace occbench {
 
-/// A user gave something that cannot be used: a flag, a file, a number out of range. The message names the
-/// value, the limit it broke and the remedy. Programs end with status 64 (`EX_USAGE`) on it.
+/// Input from a user that cannot be used: a flag, a file, a number out of range. The message names the value, the limit
+/// it broke and the remedy. Programs end with status 64 (`EX_USAGE`) on it.
 class InputError : public std::runtime_error {
  public:
   explicit InputError(const std::string& message) : std::runtime_error(message) {}
-  /// @param text  with places for the others, as fmt::format() takes it
+  /// @param text  a format string for the others, as for fmt::format()
   template <typename First, typename... Rest>
   InputError(fmt::format_string<First, Rest...> text, First&& first, Rest&&... rest)
       : std::runtime_error(fmt::format(text, std::forward<First>(first), std::forward<Rest>(rest)...)) {}
 };
 
-/// Does what reads a line of a file. @throws InputError with the place, "FILE, line 3: ", in front of what it throws
+/// Runs `act`, which reads a line of a file. @throws InputError with the place, "FILE, line 3: ", before its message
 template <typename Act>
 auto at_line(std::string_view source, std::size_t line, const Act& act) {
   try {
@@ -33,9 +33,9 @@ auto at_line(std::string_view source, std::size_t line, const Act& act) {
   }
 }
 
-/// The names among `known` that are most like `wanted`, best first, at most `count`: those that begin with
-/// `wanted`, then those that contain it, then those with the fewest letters to insert, delete or replace (Levenshtein distance). Equals
-/// in alphabetical order.
+/// The names among `known` that are most like `wanted`, best first, at most `count`: those that begin with `wanted`,
+/// then those that contain it, then those with the fewest letters to insert, delete or replace (Levenshtein distance).
+/// Ties are in alphabetical order.
 std::vector<std::string> nearest_names(std::string_view wanted, std::span<const std::string> known,
                                        std::size_t count);
 

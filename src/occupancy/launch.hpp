@@ -32,21 +32,21 @@ inline constexpr int kMostOfInt = std::numeric_limits<int>::max();
 inline constexpr Shape kMostBlockShape{1024, 1024, 64};
 inline constexpr Shape kMostGridShape{kMostOfInt, 65'535, 65'535};
 
-/// Reads "256", "16x16" or "8x8x4"; what is left out is 1.
+/// Reads "256", "16x16" or "8x8x4"; omitted dimensions are 1.
 /// @param what  for the message: "--block-size"
-/// @throws InputError where the text is no shape, a dimension is 0, or the total is more than 2^53
+/// @throws InputError if the text is not a shape, a dimension is 0, or the total is more than 2^53
 Shape parse_shape(std::string_view text, std::string_view what);
 
 /// "256", "16x16", "8x8x4": without ones at the end.
 std::string to_string(const Shape& shape);
 
-/// @throws InputError with dimension, value and limit where one is more than `most` allows
+/// @throws InputError with dimension, value and limit if one is more than `most` allows
 void require_within(const Shape& shape, const Shape& most, std::string_view what);
 
-/// What a caller decides when it launches a kernel.
+/// The choices of a caller that launches a kernel.
 struct Launch {
   int block_threads = 0;                  ///< threads per block, 1 to 1024 (512 on compute capability 1.x)
-  std::int64_t grid_blocks = 0;           ///< blocks in the grid; 0 where only the SM is asked about
+  std::int64_t grid_blocks = 0;           ///< blocks in the grid; 0 if the question is only about the SM
   int cluster_blocks = 1;                 ///< blocks per cluster, 1 without clusters
   std::int64_t dynamic_shared_bytes = 0;  ///< dynamic shared memory per block, bytes
   std::optional<int> carveout_pct{};  ///< preferred shared-memory carveout, 0 to 100 % of the SM's maximum;
@@ -57,7 +57,7 @@ struct Launch {
   bool operator==(const Launch&) const = default;
 };
 
-/// What a compiled kernel needs of an SM, as the compiler decided it.
+/// The resources that a compiled kernel needs of an SM, as the compiler decided.
 struct Usage {
   int registers_per_thread = 0;                          ///< 0 to 255
   std::int64_t static_shared_bytes = 0;                  ///< static shared memory per block, bytes
@@ -67,10 +67,10 @@ struct Usage {
   bool operator==(const Usage&) const = default;
 };
 
-/// A kernel's usage, and the code that a device runs of it.
+/// A kernel's usage, and its code for a device.
 struct Compiled {
   Usage usage;
-  std::string code_architecture;  ///< "sm_90", or "sm_90 from compute_75" where the driver compiled the PTX
+  std::string code_architecture;  ///< "sm_90", or "sm_90 from compute_75" if the driver compiled the PTX
   std::optional<std::int64_t> spill_bytes =
       {};  ///< spill stores plus loads, as the assembler reported them at build
 

@@ -34,7 +34,7 @@ constexpr int kUpTo228[] = {0, 8, 16, 32, 64, 100, 132, 164, 196, 228};
 //   X21, X51, X75, X111  NVIDIA's CUDA occupancy calculator spreadsheet, versions 2.1, 5.1, 7.5 and 11.1
 //   H13                  cuda_occupancy.h of CUDA 13.0
 //   G11, G13             CUDA C++ Programming Guide 11.x and 13.x, technical specifications per compute capability
-//   GOLD                 the guide of the time when the compute capability was current
+//   GOLD                 the guide from the time when the compute capability was current
 //   T                    device table of Trevor McDonell's cuda package for Haskell
 //   W                    NVIDIA Warp's documentation of get_cuda_max_cluster_dim
 // Where they disagree, H13 decides from 5.0 on and the newest spreadsheet before that.
@@ -122,8 +122,8 @@ constexpr std::int64_t max_threads_per_sm(const Limits& limits) {
   return limits.max_threads_per_sm();
 }
 
-/// The data cache that shared memory is a part of; what is not configured as shared memory is L1 cache. 0 where
-/// shared memory has a store of its own. Sources: GOLD for 2.x and 3.x, G13 from 7.0 on.
+/// The data cache that contains shared memory; the rest of it is L1 cache. 0 if shared memory has a store of its own.
+/// Sources: GOLD for 2.x and 3.x, G13 from 7.0 on.
 std::int64_t unified_data_cache_bytes(const Limits& limits) {
   constexpr std::pair<const int*, int> kKilobytes[] = {{kFermi, 64},    {kKepler, 64},  {kGk210, 128},
                                                        {kVolta, 128},   {kTuring, 96},  {kUpTo100, 128},

@@ -19,16 +19,16 @@ struct ComputeCapability {
 /// "9.0"
 std::string to_string(ComputeCapability capability);
 
-/// How many steps of versions lie between: 1 from 8.9 to 9.0.
+/// The number of version steps in between: 1 from 8.9 to 9.0.
 int distance(ComputeCapability one, ComputeCapability other);
 
 /// Reads "9.0", "90", "sm_90" or "compute_90" (also "12.1", "121", "sm_121").
-/// @throws InputError if the text has none of these forms, or is a bare "12", which may be 12.0 or 1.2. Whether the limits
-/// table knows it is not asked here.
+/// @throws InputError if the text has none of these forms, or is a bare "12", which may be 12.0 or 1.2. It does not
+/// check whether the limits table knows it.
 ComputeCapability parse_compute_capability(std::string_view text);
 
-/// What one SM of a compute capability offers, and the units it hands resources out in. One line of the table
-/// in limits.cpp, which names the source of every figure.
+/// The resources of one SM of a compute capability, and their allocation units. One line of the table in limits.cpp,
+/// which names the source of every figure.
 struct Limits {
   ComputeCapability compute_capability;
   int threads_per_warp;
@@ -55,7 +55,7 @@ struct Limits {
   int reserved_shared_bytes_per_block;     ///< bytes the driver takes of each block's shared memory
   std::span<const int> carveouts_kb;       ///< sizes that shared memory can be configured to, KB, ascending
   int sub_partitions;                      ///< warp schedulers (with register files of their own from 3.0 on)
-  int max_barriers_per_sm;                 ///< named barriers; 0 where they do not limit
+  int max_barriers_per_sm;                 ///< named barriers; 0 if they do not limit
   int fp32_lanes;                          ///< FP32 operations (fused multiply-adds) per cycle
   int min_threads_per_block = 1;           ///< more only for a kernel that requires a block size
   int min_registers_per_thread =
@@ -78,7 +78,7 @@ inline constexpr int kMostSmsOfGpu = 1024;
 /// All known compute capabilities, ascending.
 std::span<const Limits> all_limits();
 
-/// nullptr where the table lacks the compute capability.
+/// nullptr if the table lacks the compute capability.
 const Limits* find_limits(ComputeCapability capability);
 
 /// @throws InputError for a compute capability that the table lacks, naming the nearest that it has.
@@ -92,8 +92,7 @@ struct LimitColumn {
   std::int64_t (*value)(const Limits&);
 };
 
-/// Every number of a line of the limits table, in the order of print. The carveouts, which are several, are not
-/// among them.
+/// Every number of a line of the limits table, in the order of print, except the carveouts, which are several.
 std::span<const LimitColumn> limit_columns();
 
 }  // namespace occbench

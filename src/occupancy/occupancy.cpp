@@ -23,7 +23,7 @@ constexpr bool within(std::int64_t value, std::int64_t low, std::int64_t high) {
   return (low <= value) & (value <= high);
 }
 
-/// @throws InputError for what no launch can ask for
+/// @throws InputError for values that no launch can ask for
 void require_askable(const Limits& limits, const Launch& launch, const Usage& usage) {
   const auto capability = [&] { return "compute capability " + to_string(limits.compute_capability); };
   const auto check = [&](std::string_view what, std::int64_t value, std::int64_t low, std::int64_t high,
@@ -60,7 +60,7 @@ int register_block_limit(const Limits& limits, const RegisterDemand& demand, int
   return demand.checked > limits.max_registers_per_block ? 0 : blocks;
 }
 
-// Without an early exit: which size it is cannot be foreseen, how many there are can.
+// No early exit: the number of sizes can be foreseen, the size that fits cannot.
 int smallest_carveout_bytes(const Limits& limits, int at_least) {
   int smallest = limits.shared_bytes_per_sm;
   for (std::size_t index = limits.carveouts_kb.size(); index > 0; --index) {
@@ -79,8 +79,8 @@ int configured_shared_bytes(const Limits& limits, std::optional<int> carveout_pc
   if (limits.compute_capability.major >= 7) {
     return smallest_carveout_bytes(limits, std::max(most * *carveout_pct / 100, of_block));
   }
-  // Before it is a choice between the ends (prefer L1, prefer shared) and the middle; a block that needs more
-  // gets all.
+  // Before 7.0 it is a choice between the ends (prefer L1, prefer shared) and the middle; a block that needs more gets
+  // all.
   const int least = limits.carveouts_kb.front() * 1024;
   const int preferred = smallest_carveout_bytes(limits, least + (most - least) * *carveout_pct / 100);
   return preferred >= of_block ? preferred : most;

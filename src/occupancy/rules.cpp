@@ -10,7 +10,7 @@
 namespace occbench {
 namespace {
 
-/// On which kMaxClusterBlocksPerSm was seen.
+/// The compute capability on which kMaxClusterBlocksPerSm was seen.
 constexpr ComputeCapability kClusterSlotsOf{9, 0};
 
 /// "64 / 16 = 4 blocks"
@@ -18,7 +18,7 @@ std::string quotient(std::int64_t all, std::int64_t of_block, int blocks) {
   return fmt::format("{} / {} = {}", grouped(all), grouped(of_block), blocks_text(blocks));
 }
 
-/// Threads fill whole warps, and the SM holds so many of them.
+/// Threads fill whole warps, and an SM holds a limited number of warps.
 std::string rule_of_warps(const Limits& limits, int block_threads, const Occupancy& of) {
   const int last = block_threads % limits.threads_per_warp;
   const std::string partial = last == 0 ? "" : ", the last with " + counted(last, "thread");

@@ -13,7 +13,7 @@ struct AppliedRule {
   /// With its figures, without a full stop: "33 registers x 512 threads: 33 -> 40 per thread by the 256-register unit
   /// per warp, 20,480 registers a block; 65,536 / 20,480 = 3 blocks".
   std::string sentence;
-  int blocks;   ///< that it alone allows; kUnlimited where the resource does not limit
+  int blocks;   ///< that it alone allows; kUnlimited if the resource does not limit
   bool limits;  ///< no other rule allows fewer blocks
 };
 
@@ -21,8 +21,8 @@ struct AppliedRule {
 /// @throws InputError as theoretical_occupancy.
 std::vector<AppliedRule> applied_rules(const Limits& limits, const Configuration& configuration);
 
-/// Where theory is lower by the block slots of clusters (kMaxClusterBlocksPerSm) on a compute capability on which nobody saw them, that
-/// they are assumed; else empty. @throws InputError as theoretical_occupancy.
+/// A note that the block slots of clusters (kMaxClusterBlocksPerSm) are assumed, if they lower theory on a compute
+/// capability on which nobody saw them; else empty. @throws InputError as theoretical_occupancy.
 std::string assumed_cluster_slots(const Limits& limits, const Configuration& configuration);
 
 }  // namespace occbench

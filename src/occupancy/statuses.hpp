@@ -6,7 +6,7 @@
 
 namespace occbench {
 
-// What became of a case. The columns of these names have the enumerators as words.
+// Outcomes of a case. The columns of these names have the enumerators as words.
 
 /// The column `time_status`.
 enum class TimeStatus {

@@ -11,7 +11,7 @@
 namespace occbench {
 namespace {
 
-/// Whether a character of UTF-8 begins with it.
+/// Whether a UTF-8 character begins with it.
 bool begins_character(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;
 }
@@ -21,14 +21,14 @@ std::size_t width_of(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count_if(text, begins_character));
 }
 
-/// Bytes before the character of that number, from 0; all where there are fewer.
+/// Bytes before the character of that number, from 0; all if there are fewer.
 std::size_t bytes_before(std::string_view text, std::size_t character) {
   std::size_t bytes = 0;
   while (bytes < text.size() && !(begins_character(text[bytes]) && character-- == 0)) ++bytes;
   return bytes;
 }
 
-/// What a suffix multiplies by; 0 for one that is none.
+/// The factor of a suffix; 0 if it is not one.
 std::int64_t factor_of(std::string_view suffix) {
   const std::string lower = lower_case(suffix);
   if (lower.empty() || lower == "b") return 1;

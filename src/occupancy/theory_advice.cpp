@@ -62,7 +62,7 @@ bool same_direction(const Change& one, const Change& other) {
   return one.axis == other.axis && (one.to < one.from) == (other.to < other.from);
 }
 
-/// @param block_threads, blocks  of the changed launch, and on an SM
+/// @param block_threads, blocks  of the changed launch; blocks per SM
 std::string price_of(const Change& change, const TheoryAdvice& advice, std::int64_t block_threads,
                      int blocks) {
   switch (change.axis) {
@@ -138,8 +138,7 @@ Cliffs cliffs_on(const Limits& limits, const Configuration& configuration, Axis 
   return cliffs;
 }
 
-// Of all allowed values of an axis that leave an SM with the same block limits the one nearest to the
-// configuration's.
+// For each set of block limits that allowed values of an axis give an SM, the value nearest to the configuration's.
 std::vector<Change> distinct_changes(const Limits& limits, const Configuration& configuration, Axis axis,
                                      const auto& allowed) {
   const auto outcome = [&](const Configuration& changed) {
@@ -148,7 +147,7 @@ std::vector<Change> distinct_changes(const Limits& limits, const Configuration& 
     return std::tuple(occupancy.warps_per_block, of.registers, of.shared_memory, of.barriers,
                       occupancy.shared_bytes_per_sm);
   };
-  // Carveouts that are alike for blocks of much shared memory may differ for those of less.
+  // Carveouts that are alike for blocks with much shared memory may differ for blocks with less.
   const Configuration at =
       axis == Axis::carveout_pct ? with(Axis::shared_bytes_per_block, 0, configuration) : configuration;
   std::set seen{outcome(at)};
@@ -162,17 +161,17 @@ std::vector<Change> distinct_changes(const Limits& limits, const Configuration& 
   return changes;
 }
 
-/// Whether a change on one axis decides which values of the other are alike: registers are rounded for the warps of a block, and
-/// the carveout is what blocks share.
+/// Whether a change on one axis decides which values of the other are alike: registers are rounded for the warps of a
+/// block, and blocks share the carveout.
 bool decides_steps_of(Axis one, Axis other) {
   return (one == Axis::block_threads && other == Axis::registers_per_thread) ||
          (one == Axis::carveout_pct && other == Axis::shared_bytes_per_block);
 }
 
-/// All pairs of allowed changes on two axes, but for values that are alike.
+/// All pairs of allowed changes on two axes, except for values that are alike.
 std::vector<std::pair<Change, Change>> pairs_of(const Limits& limits, const Configuration& configuration,
                                                 const auto& allowed) {
-  // What decides the steps of another axis comes before it.
+  // An axis that decides the steps of another one comes before it.
   static constexpr Axis kOrder[] = {Axis::block_threads, Axis::carveout_pct, Axis::registers_per_thread,
                                     Axis::shared_bytes_per_block, Axis::barriers};
   const auto changes =
@@ -192,9 +191,9 @@ std::vector<std::pair<Change, Change>> pairs_of(const Limits& limits, const Conf
   return pairs;
 }
 
-/// Of the pairs of allowed changes that raise occupancy above `above_pct`, those that go least beyond the reach of a step. Of
-/// these the highest occupancy counts: of all that come within kClearlyMore of it the pair that costs least, and of two that
-/// cost as much the one that leaves the block size.
+/// Considers the pairs of allowed changes that raise occupancy above `above_pct` and go least beyond the reach of a
+/// step. Of those within kClearlyMore of their highest occupancy it takes the pair that costs least; on a tie, the one
+/// that keeps the block size.
 std::optional<PairOfChanges> best_pair_above(double above_pct, const Limits& limits,
                                              const Configuration& configuration, const auto& allowed) {
   const auto beyond_reach = [&](const Change& change) {
@@ -233,7 +232,7 @@ std::string both(const PairOfChanges& pair, const TheoryAdvice& advice) {
                      price(pair.second));
 }
 
-/// What each remedy consists of, one change or two.
+/// The changes of each remedy, one or two.
 std::vector<std::vector<Change>> changes_of(const TheoryAdvice& advice) {
   std::vector<std::vector<Change>> all;
   for (const Step& step : advice.highest) all.push_back({step.change});
@@ -278,7 +277,7 @@ TheoryAdvice advise_on_theory(const Limits& limits, const Configuration& configu
     if (!advice.beyond) advice.pair = best_pair(limits, configuration);
   }
   const double by_one_pct = steps.empty() ? advice.theoretical_pct : highest_pct * kClearlyMore;
-  // Beyond 100 % nothing is to be found.
+  // Nothing exceeds 100 %.
   if (!advice.pair && by_one_pct < 100)
     advice.within_reach = best_pair_above(by_one_pct, limits, configuration, [&](const Change& change) {
       return is_within_reach(limits, change.axis, change.from, change.to);

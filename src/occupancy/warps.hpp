@@ -5,7 +5,7 @@ namespace occbench {
 /// Threads of a warp, on every compute capability so far.
 inline constexpr int kThreadsPerWarp = 32;
 
-/// Warps of a block; one that is not full counts whole.
+/// Warps of a block; a partial warp counts whole.
 constexpr int warps_of_block(int block_threads) {
   return (block_threads + kThreadsPerWarp - 1) / kThreadsPerWarp;
 }
@@ -15,10 +15,10 @@ constexpr double used_lanes(int block_threads) {
   return static_cast<double>(block_threads) / (warps_of_block(block_threads) * kThreadsPerWarp);
 }
 
-/// Share of a block's lanes without a thread from which on occupancy, which counts warps, misleads: a choice.
+/// From this share of lanes without a thread on, occupancy misleads, since it counts warps: a choice.
 inline constexpr double kIdleLanes = 0.25;
 
-/// Whether so many have none.
+/// Whether at least that share has no thread.
 constexpr bool leaves_lanes_idle(int block_threads) {
   return 1 - used_lanes(block_threads) >= kIdleLanes;
 }

@@ -39,7 +39,7 @@ struct ReadDevice {
   WindowTotals windows;
 };
 
-/// The text of an array that zeros fill up.
+/// The text of a zero-padded array.
 template <std::size_t N>
 std::string text_of(const std::array<char, N>& characters) {
   return {characters.begin(), std::find(characters.begin(), characters.end(), '\0')};
@@ -49,7 +49,7 @@ Shape extent_of(const EntryExtent& extent) {
   return {extent[0], extent[1], extent[2]};
 }
 
-/// Whether a launch can be such a one: a broken file may name anything.
+/// Whether a launch can be like this: a broken file may name anything.
 bool is_possible(const KernelFacts& facts) {
   const auto fits = [](const EntryExtent& extent, double most) {
     const double volume = static_cast<double>(extent[0]) * extent[1] * extent[2];
@@ -135,7 +135,7 @@ class ProcessEntries {
   }
 
  private:
-  /// A place of a list that a file names; those of a broken one stay few.
+  /// An element that a file names; a broken file adds only few.
   template <typename Value>
   static Value& at(std::vector<Value>& values, std::uint32_t place) {
     constexpr std::uint32_t kMost = 1000;
@@ -147,7 +147,7 @@ class ProcessEntries {
                                                                         : CountersStatus::failed;
   }
 
-  /// What times and shares can be: a broken file may hold any.
+  /// Only valid times and shares: a broken file may hold any.
   static std::vector<double> not_negative(const EntryView& entry, double over = 1) {
     std::vector<double> numbers;
     for (const float number : entry.values<float>())
@@ -178,7 +178,7 @@ class ProcessEntries {
     name += entry.payload;
   }
 
-  /// Not those of a broken file.
+  /// Unless they are a broken file's.
   static void add_totals(const EntryView& entry, LaunchTotals& into) {
     constexpr std::int64_t kMost = std::int64_t{1} << 53;
     LaunchTotals totals;
@@ -235,8 +235,8 @@ class ProcessEntries {
     }
   }
 
-  /// A launch without a record that was counted, whose record cannot be true, or that was made while samples were taken instead of
-  /// records, is taken to last as long as the others.
+  /// Some launches have no valid record: counted without one, with one that cannot be true, or sampled instead. They are taken to last as
+  /// long as the others.
   ProgramLaunches launches_of(const ReadKernel& kernel) const {
     const LaunchTotals& totals = kernel.totals;
     const std::int64_t placed = totals.recorded + totals.unrecorded;

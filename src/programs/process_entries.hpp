@@ -11,26 +11,26 @@
 
 namespace occbench {
 
-/// What the injected library wrote in one process.
+/// Entries that the injected library wrote in one process.
 struct TracedProcess {
   std::vector<ProgramEntry> entries;   ///< one for each kernel that was launched or has run
   WindowTotals windows;                ///< of its GPUs together
   std::vector<std::uint32_t> numbers;  ///< of the entries' kernels in the process
-  std::int64_t impossible = 0;         ///< kernels left out whose launch no GPU can make: the file is broken
+  std::int64_t impossible = 0;  ///< kernels left out because no GPU can launch them: the file is broken
   int process = 0;
 };
 
-/// @throws InputError if it cannot be read, or is no such file of this version
+/// @throws InputError if it cannot be read, or is not such a file of this version
 TracedProcess read_entry_file(const std::filesystem::path& file);
 
-/// What the processes of a traced command wrote.
+/// Entries of a traced command's processes.
 struct MergedProcesses {
   std::vector<ProgramEntry> entries;
   WindowTotals windows;
   std::vector<std::filesystem::path> files;  ///< that were read
 };
 
-/// Reads the files of processes. Says on `err` which cannot be read, and where they have no launch.
+/// Reads the files of processes. Says on `err` which cannot be read, and if they have no launch.
 MergedProcesses merged_processes(const std::vector<std::filesystem::path>& files, std::ostream& err);
 
 /// @param source names the bytes in messages

@@ -94,10 +94,10 @@ Times times_of(const ProgramLaunches& seen) {
   return times;
 }
 
-/// More than this above theory, others ran beside (NCCL's, in a stream of its own: 0.3 to 1.3, H100); alone, samples are up to 0.02 above.
+/// If samples are this far above theory, others ran beside (NCCL's, in its own stream: 0.3 to 1.3, H100); alone, up to 0.02.
 constexpr double kMostAboveTheory = 0.2;
 
-/// Of samples, over all launches that have some to themselves.
+/// From samples, over all launches with their own.
 void set_samples(CaseRecord& record, const ProgramLaunches& seen) {
   const SampledTotals& sampled = seen.sampled;
   if (sampled.active_cycles <= 0 || !record.theory) return;
@@ -128,7 +128,7 @@ void set_samples(CaseRecord& record, const ProgramLaunches& seen) {
   if (sampled.samples_of_units == sampled.samples && sampled.active_ns > 0) {
     readings.counters.tensor_use_pct =
         100 * sampled.tensor_cycles * static_cast<double>(on.sm_count) / sampled.active_cycles;
-    // A sample at an end has some of the memory's work beside.
+    // A sample at an end also has other memory work.
     readings.counters.dram_busy_pct = std::min(100.0, 100 * sampled.dram_busy_ns / sampled.active_ns);
   }
   add_note(record.note, fmt::format("sampled: {} launches, {} samples", sampled.launches, sampled.samples));
@@ -335,7 +335,7 @@ void write_program(const std::filesystem::path& file, std::span<const CaseRecord
   samples_file.write(samples);
   rows_file.write(text);
   samples_file.complete();
-  rows_file.complete();  // a disk that is full leaves the rows and samples of before
+  rows_file.complete();  // a full disk leaves the earlier rows and samples
   before_replacing();
   samples_file.keep();
   rows_file.keep();

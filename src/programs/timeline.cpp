@@ -22,7 +22,7 @@ namespace {
 constexpr int kKernelsTrack = 1;
 constexpr int kWindowsTrack = 2;
 
-/// What slices say of a kernel.
+/// A kernel as its slices show it.
 struct Slice {
   std::string name;  ///< as JSON
   std::optional<double> theoretical_pct;
@@ -33,7 +33,7 @@ struct Slice {
 struct TimelineSample {
   std::uint64_t start_ns = 0;
   std::uint64_t end_ns = 0;
-  double warps = 0;       ///< resident, at the mean
+  double warps = 0;       ///< resident, mean
   double elapsed = 0;     ///< cycles, of an SM
   double active_pct = 0;  ///< of the SMs' time
 };
@@ -83,9 +83,8 @@ class GpuEvents {
         track_, kKernelsTrack, time(start), static_cast<double>(length) / 1000, slice->second.name, values);
     launches_.push_back({start, start + length, static_cast<double>(slice->second.warps_per_block)});
   }
-  /// Its counters: the blocks of a sample are those of the launch that has it, and none where no launch is known to. A counter of a
-  /// Chrome trace keeps its value until the next, so all end with the window at 0, and the window is a slice. The first sample of a
-  /// window spans what was before it.
+  /// Its counters: the blocks of a sample are those of its launch, and 0 if no launch is known. A counter of a Chrome trace keeps its value
+  /// until the next, so all end with the window at 0, and the window is a slice. A window's first sample spans the time before it.
   void end_window() {
     auto launch = launches_.begin();
     std::array<std::string, 3> before;
@@ -121,7 +120,7 @@ class GpuEvents {
     const std::uint64_t since = began_ns_ + ns - std::min(from_ns_, began_ns_ + ns);
     return fmt::format("{}.{:03}", since / 1000, since % 1000);
   }
-  /// Those that differ from before. Perfetto names a counter by its name and its unit.
+  /// Those that have changed. Perfetto names a counter by its name and unit.
   void add_counters(std::uint64_t ns, double occupancy_pct, double active_pct, double blocks,
                     std::array<std::string, 3>& before) {
     const std::array values = {

@@ -33,7 +33,7 @@ using Parsed = nlohmann::json;
 constexpr std::string_view kEvents = "traceEvents";
 constexpr std::string_view kDevices = "deviceProperties";
 
-/// Whether something of this name is read of an event, of its args or of a device.
+/// Whether this key of an event, its args or a device is read.
 bool is_read(const std::string& key) {
   static const std::vector<std::string_view> kKeys = split(
       "args,cat,dur,name,ts,block,context,device,grid,stream,registers per thread,shared memory,"
@@ -42,16 +42,16 @@ bool is_read(const std::string& key) {
   return std::ranges::find(kKeys, key) != kKeys.end();
 }
 
-constexpr int kKernelLeftOut = -1;  ///< runs beside others, too
+constexpr int kKernelLeftOut = -1;  ///< it still runs beside others
 
-/// When a kernel, by its number, ran, for longer than no time.
+/// When a kernel, by its number, ran; longer than 0.
 struct Ran {
   double begin_us;
   double end_us;
   int kernel;
 };
 
-/// @param beside_us  of each kernel, what is added to it: in how much of its time others ran
+/// @param beside_us  per kernel, increased by the time in which others ran too
 void add_time_beside(std::span<const Ran> all, std::vector<double>& beside_us) {
   struct Edge {
     double at_us;
@@ -61,7 +61,7 @@ void add_time_beside(std::span<const Ran> all, std::vector<double>& beside_us) {
   std::vector<Edge> edges;
   for (const Ran& each : all)
     edges.insert(edges.end(), {{each.begin_us, true, each.kernel}, {each.end_us, false, each.kernel}});
-  // Of those at one time what ends comes first.
+  // At the same time, ends come first.
   std::ranges::sort(edges, {}, [](const Edge& edge) { return std::pair(edge.at_us, edge.begins); });
   std::vector<int> running;
   double since_us = 0;
@@ -101,7 +101,7 @@ void note_number(const Parsed& object, const char* name, std::set<std::int64_t>&
   if (number && std::abs(*number) < 1e15) into.insert(static_cast<std::int64_t>(*number));
 }
 
-/// Empty where it is not three whole numbers in that range, or their product is not.
+/// Empty if it is not three whole numbers in that range, or their product is not.
 std::optional<Shape> extent_in(const Parsed& object, const char* name, double most) {
   const auto found = object.find(name);
   if (found == object.end() || !found->is_array() || found->size() != 3) return std::nullopt;
@@ -113,7 +113,7 @@ std::optional<Shape> extent_in(const Parsed& object, const char* name, double mo
   return Shape{whole(sizes[0]), whole(sizes[1]), whole(sizes[2])};
 }
 
-/// Empty where the event says nothing that a launch can be.
+/// Empty if the event describes no possible launch.
 std::optional<ProgramKernel> kernel_of(const Parsed& event, const Parsed& args) {
   const auto grid = extent_in(args, "grid", kMostOfInt);
   const auto block = extent_in(args, "block", 1024);
@@ -131,7 +131,7 @@ std::optional<ProgramKernel> kernel_of(const Parsed& event, const Parsed& args) 
   return kernel;
 }
 
-/// Makes launches of events as the parser has read them.
+/// Makes launches from events as the parser reads them.
 class Reader {
  public:
   explicit Reader(std::string_view source) : source_(source) {}
@@ -275,7 +275,7 @@ void choose_clocks(TorchTrace& trace, const std::optional<double>& given, std::o
   }
 }
 
-/// What is said of an estimate: in the note of a row, and of all launches of a trace.
+/// Texts about an estimate: for a row's note, and for all launches of a trace.
 struct FaultText {
   std::string_view note, of_launches;
 };
@@ -331,7 +331,7 @@ TorchTrace parse_torch_trace(std::istream& text, std::string_view source) {
 TorchTrace read_torch_trace(const std::filesystem::path& file) {
   InputBuffer buffer(file);
   std::istream stream(&buffer);
-  // What the buffer throws is to be seen.
+  // The buffer's exceptions get through.
   stream.exceptions(std::ios::badbit);
   return parse_torch_trace(stream, file.string());
 }
@@ -364,7 +364,7 @@ ProgramTable import_torch_trace(const ImportOptions& options, std::ostream& err)
     fmt::print(err, "{} of kernels left out of {}: no launch has such a grid, block, registers or time\n",
                counted(trace.malformed, "event"), options.file.string());
   }
-  // With its folder: ranks name their traces alike.
+  // With its folder, because ranks name their traces alike.
   const std::filesystem::path whole = std::filesystem::absolute(options.file).lexically_normal();
   const std::string name = whole.parent_path().filename() / whole.filename();
   ProgramTable table;

@@ -19,21 +19,20 @@ struct TorchKernel {
   ProgramEntry entry;
   /// The profiler's own "est. achieved occupancy %".
   std::optional<double> estimate_pct;
-  double beside_us = 0;  ///< of its launches' time, in which others ran
+  double beside_us = 0;  ///< launch time in which others ran
 };
 
 struct TorchTrace {
   std::vector<TorchKernel> kernels;  ///< by total time, longest first
-  std::int64_t malformed = 0;        ///< events of kernels without a grid, block or time that can be
+  std::int64_t malformed = 0;        ///< kernel events without a valid grid, block or time
 };
 
-/// Reads a trace event by event: memory grows with its distinct kernels, and by 24 bytes for each launch. Shared memory,
-/// of which the profiler gives one sum, is taken as dynamic. @throws InputError if the file cannot be read,
-/// is no such trace, or is one of no NVIDIA GPU.
+/// Reads a trace event by event: memory grows with its distinct kernels, and by 24 bytes per launch. The profiler gives one sum of shared
+/// memory, which is taken as dynamic. @throws InputError if the file cannot be read, is not such a trace, or is not of an NVIDIA GPU.
 TorchTrace read_torch_trace(const std::filesystem::path& file);
 TorchTrace parse_torch_trace(std::istream& text, std::string_view source);
 
-/// Why the profiler's estimate is not what it is called, and what it is instead.
+/// Why the profiler's estimate does not fit its name, and what it is instead.
 enum class EstimateFault {
   none,             ///< there is no estimate, or it is theoretical occupancy
   shared_memory,    ///< 0: its calculator allows no more than 48 KB of shared memory per block
@@ -58,8 +57,8 @@ struct ProgramTable {
   std::vector<ProgramEntry> entries;
 };
 
-/// The cases of a trace of torch.profiler. Says on `err` what clock it takes, and where the trace's own estimate of
-/// occupancy is wrong. @throws InputError as read_torch_trace()
+/// The cases of a trace of torch.profiler. Says on `err` which clock it takes, and where the trace's own occupancy estimate is wrong.
+/// @throws InputError as read_torch_trace()
 ProgramTable import_torch_trace(const ImportOptions& options, std::ostream& err);
 
 }  // namespace occbench

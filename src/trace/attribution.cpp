@@ -11,18 +11,18 @@
 namespace occbench {
 namespace {
 
-/// Samples that a launch must have of which a neighbour shares one.
+/// Least samples of a launch that shares one with a neighbour.
 constexpr std::size_t kLeastSamples = 3;
 
-/// In a pause between launches SMs are active for less of a sample.
+/// In a pause, SMs are active for less than this share of the most active sample.
 constexpr double kPause = 0.5;
 
-/// A launch that may begin early did not if so small a share of the SMs that either uses was still active before it: blocks that
-/// wait for room alone would have filled them. A program may also let them begin that late. In a window of JAX's graphs such shares
-/// were below 0.21 or above 0.8 (H200, CUDA 13.0).
+/// A launch that may begin early did not if less than this share of either launch's SMs was active before it. Blocks that wait only for
+/// room would have filled the SMs. A program may also start them that late. In a window of JAX's graphs such shares were below 0.21 or
+/// above 0.8 (H200, CUDA 13.0).
 constexpr double kQuiet = 0.25;
 
-/// One begins where the other has ended, whatever streams are between.
+/// Whether one begins only after the other has ended.
 bool follow_one_another(const LoggedLaunch& one, const LoggedLaunch& other) {
   if (one.kernel == LoggedLaunch::kMemory || other.kernel == LoggedLaunch::kMemory) return true;
   if (one.begins == Begins::beside && other.begins == Begins::beside) return false;
@@ -60,12 +60,12 @@ class Attributor {
   }
 
  private:
-  /// The sample with the first block after these.
+  /// The sample with the first block after this count.
   std::size_t sample_after(std::uint64_t blocks) const {
     return static_cast<std::size_t>(std::ranges::upper_bound(counts_, blocks) - counts_.begin());
   }
 
-  /// The samples from the one with its first block on, without the idle ones behind it.
+  /// The samples from the one with its first block on, without idle ones at the end.
   std::pair<std::size_t, std::size_t> samples_of(const ChainLink& link) const {
     const std::size_t begin = sample_after(link.begin);
     std::size_t end = sample_after(link.end);
@@ -73,13 +73,13 @@ class Attributor {
     return {begin, end};
   }
 
-  /// SMs waited before it and behind it.
+  /// SMs were idle before and after it.
   bool is_alone(const ChainLink& link) const {
     const auto [begin, end] = samples_of(link);
     return is_idle(samples_[begin - 1]) && end < samples_.size() && is_idle(samples_[end]);
   }
 
-  /// One that may begin early, for the end of the one before it in the chain.
+  /// A launch that may begin early, for the end of the one before it in the chain.
   bool waited(const ChainLink* before, const ChainLink& link) const {
     const std::size_t first = sample_after(link.begin);
     if (is_idle(samples_[first - 1])) return true;
@@ -94,14 +94,14 @@ class Attributor {
                                       most_active(first, sample_after(link.end)));
   }
 
-  /// Where samples are not idle before a chain, one that was called for before may still run in another stream.
+  /// If samples before a chain are not idle, an earlier launch may still run in another stream.
   bool may_be_beside_earlier(std::size_t first) const {
     return !std::ranges::all_of(launches_.first(first), [&](const LoggedLaunch& earlier) {
       return follow_one_another(earlier, launches_[first]);
     });
   }
 
-  /// Which launches no other can have run beside: since a sample was idle, all followed one another.
+  /// Which launches ran alone: since an idle sample, all followed one another.
   std::vector<bool> apart(const Chain& chain) const {
     std::vector<bool> is_apart;
     bool is_beside_others = may_be_beside_earlier(chain.front().launch);
@@ -124,7 +124,7 @@ class Attributor {
     return is_apart;
   }
 
-  /// It may have gone on behind the last sample.
+  /// It may have run past the last sample.
   bool is_cut(const ChainLink& link) const {
     return sample_after(link.end) == samples_.size() && !is_idle(samples_.back());
   }
@@ -159,8 +159,8 @@ class Attributor {
            launches_[launch].blocks > blocks;
   }
 
-  /// The samples that the window can have of whole launches: but for what is of the launch before the first chain, or behind the
-  /// last one, or where there is none, before the first pause of the SMs and behind the last.
+  /// The samples that can be of whole launches. They exclude the launch before the first chain and the one after the last. Without chains
+  /// they lie between the first and the last pause of the SMs.
   std::pair<std::size_t, std::size_t> whole(const std::vector<Chain>& chains) const {
     if (chains.empty()) {
       double most_active = 0;
@@ -195,36 +195,36 @@ Attribution attribute(std::span<const SmSample> samples, std::span<const LoggedL
 
 namespace {
 
-// Scores are natural logarithms: of how much likelier the samples are if the launches are these than by accident.
+// Scores are natural logarithms: how much likelier the samples are with these launches than by accident.
 
-/// A launch whose end is not one of a sample: a fifth are, and hardly fewer by accident than all.
+/// A launch that does not end with a sample: a fifth do not, and by accident almost none do.
 constexpr double kMiss = -2.5;
-/// An end that is one of a sample, or one of an idle one, besides how rare these are: some launches' are not.
+/// A launch that ends with a sample, idle or not, besides how rare such ends are: some do not.
 constexpr double kHit = -0.5;
-/// It runs on a GPU that was idle though it had been called for, and waits for something.
+/// A launch that began late on an idle GPU: it waited for something.
 constexpr double kLate = -2.5;
-/// A launch on an idle GPU runs so long after its call (6 to 25 us, H100).
+/// A launch on an idle GPU runs within this time of its call (6 to 25 us, H100).
 constexpr std::uint64_t kLaunchLatencyNs = 30'000;
-/// Shorter gaps are there between launches that follow one another at once (0.5 to 2 us, H100).
+/// Gaps between back-to-back launches are shorter (0.5 to 2 us, H100).
 constexpr std::uint64_t kIdleNs = 5000;
-/// A chain is given up so far below its best.
+/// A chain is given up this far below its best.
 constexpr double kMostLost = 8;
-/// A fill or a copy that had blocks, and each count of blocks further on.
+/// A fill or copy that had blocks, and each block count further on.
 constexpr double kBlocksOfMemory = -0.5;
 constexpr double kFurther = -0.05;
-/// Counts of blocks further on that its end is looked for at.
+/// Most block counts further on at which its end may be.
 constexpr std::size_t kMostFurther = 16;
 constexpr std::size_t kMostStates = 32;
-/// Chains that score so close are equally good.
+/// Chains with scores this close are equally good.
 constexpr double kClose = 2;
 /// By accident there are fewer than exp(-4) chains in a window.
 constexpr double kSurplus = 4;
-/// Sizes of grids that are few.
+/// At most this many grid sizes are few.
 constexpr double kFewSizes = 5;
-/// Launches that a beginning is found by.
+/// Launches that identify a beginning.
 constexpr std::size_t kGram = 4;
-using Gram = std::array<std::uint64_t, kGram>;  ///< blocks, and 0 behind a fill or copy
-/// Beginnings that are looked at in one place of the samples: the latest that can be.
+using Gram = std::array<std::uint64_t, kGram>;  ///< blocks; 0 from a fill or copy on
+/// Most beginnings tried at one place of the samples: the latest possible.
 constexpr std::size_t kMostBeginnings = 2000;
 
 class Finder {
@@ -278,7 +278,7 @@ class Finder {
   struct State {
     std::uint64_t count = 0;  ///< of blocks
     double score = 0;
-    std::size_t before = 0;  ///< of the states
+    std::size_t before = 0;  ///< index of its state
     std::size_t launch = 0;
   };
 
@@ -293,8 +293,8 @@ class Finder {
     return count > 0 ? std::optional(gram) : std::nullopt;
   }
 
-  /// An end is worth the more the more seldom launches have one from any beginning. Grids of many programs are powers of two, which agree
-  /// more often than other numbers would. One of a beginning's launches may be right, which matters where there are few.
+  /// An end is worth more if launches from any beginning rarely have one. Many programs' grids are powers of two, which agree more often
+  /// than other numbers. One of a beginning's launches may be right, which matters if there are few.
   void set_gains() {
     std::set<std::uint64_t> sizes;
     for (const auto& [gram, places] : grams_) sizes.insert(gram[0]);
@@ -331,12 +331,12 @@ class Finder {
     if (is_idle_end(count)) return idle_gain_;
     return is_end(count) ? gain_ : kMiss;
   }
-  /// The sample with the first block after these.
+  /// The sample with the first block after this count.
   std::size_t sample_after(std::uint64_t count) const {
     return 1 + static_cast<std::size_t>(std::ranges::upper_bound(counts_, count) - counts_.begin());
   }
 
-  /// Counts of blocks after which SMs waited.
+  /// Block counts after which SMs waited.
   std::vector<std::uint64_t> possible_begins() const {
     double most_active = 0;
     for (const SmSample& sample : samples_.subspan(1))
@@ -351,7 +351,7 @@ class Finder {
     return begins;
   }
 
-  /// All of them end between samples but for one that is not the first.
+  /// All end between samples, except at most one that is not the first.
   bool can_begin(std::uint64_t count, const Gram& gram) const {
     int missed = 0;
     for (const std::uint64_t blocks : gram) {
@@ -403,7 +403,7 @@ class Finder {
     return start - idle_since_[sample - 1] >= kIdleNs && launch.called_ns + kLaunchLatencyNs < start;
   }
 
-  /// Launches that ended before a chain begins, of which no pause told the beginning.
+  /// With launches that ended before a chain and began without a pause.
   Chain with_those_before(const Chain& chain, std::uint64_t least_begin, std::size_t first_launch) const {
     Chain before;
     std::uint64_t end = chain.front().begin;
@@ -420,7 +420,7 @@ class Finder {
     return before;
   }
 
-  /// The best chain of the launches from one on.
+  /// The best chain that begins with launch `first`.
   Chain chain_from(std::uint64_t begin, std::size_t first, double& score) const {
     std::vector<State> states{{begin, 0, 0, first}};
     std::vector<std::size_t> current{0};
@@ -488,12 +488,12 @@ class Finder {
   std::span<const SmSample> samples_;
   std::span<const LoggedLaunch> launches_;
   std::vector<std::uint64_t> counts_;     ///< of blocks, at the end of each sample from the second on
-  std::vector<std::uint64_t> ends_;       ///< the different ones of these, and 0
+  std::vector<std::uint64_t> ends_;       ///< the distinct ones of these, and 0
   std::vector<std::uint64_t> idle_ends_;  ///< of idle samples
   std::vector<std::uint64_t>
-      idle_since_;                     ///< where no sample before is idle, its own start; from the second on
+      idle_since_;                     ///< start of the idle time before it, else its own; from the second on
   std::vector<std::uint64_t> begins_;  ///< where a chain may begin
-  double gain_ = 0;                    ///< of an end that is one of a sample
+  double gain_ = 0;                    ///< of an end at a sample's end
   double idle_gain_ = 0;
   std::map<Gram, std::vector<std::size_t>> grams_;
 };

@@ -13,16 +13,16 @@
 
 namespace occbench {
 
-/// A launch that may have run while the SMs were sampled. A graph is one for each of its kernels.
+/// A launch that may have run while the SMs were sampled. A graph is one launch per kernel.
 struct LoggedLaunch {
-  /// Of a fill or a copy of memory, for which the driver may have launched a kernel: its blocks are not known.
+  /// A memory fill or copy. The driver may have launched a kernel for it, whose blocks are not known.
   static constexpr std::uint32_t kMemory = ~std::uint32_t{0};
-  /// CUDA's legacy default stream, whose launches run beside none but those of non-blocking streams.
+  /// CUDA's legacy default stream. Its launches run only beside those of non-blocking streams.
   static constexpr std::uint32_t kLegacyStream = 0;
-  static constexpr std::uint32_t kNonBlocking = 0x8000;  ///< a bit of the numbers of such streams
-  // In the numbers of streams that are noted with launches, not here.
-  static constexpr std::uint32_t kEarly = 0x4000;         ///< a bit of one that begins early
-  static constexpr std::uint32_t kBeside = kNonBlocking;  ///< of one that others may run beside
+  static constexpr std::uint32_t kNonBlocking = 0x8000;  ///< a bit of such streams' numbers
+  // Only in stream numbers that are noted with launches, not here.
+  static constexpr std::uint32_t kEarly = 0x4000;         ///< a bit if it may begin early
+  static constexpr std::uint32_t kBeside = kNonBlocking;  ///< if others may run beside it
 
   std::uint32_t kernel = 0;     ///< its number, or kMemory
   std::uint64_t blocks = 0;     ///< of its grid
@@ -33,7 +33,7 @@ struct LoggedLaunch {
   bool operator==(const LoggedLaunch&) const = default;
 };
 
-/// What samples say of one launch, all of whose blocks they saw.
+/// Sums over one launch's samples, which saw all its blocks.
 struct SampledLaunch : SampledTotals {
   std::uint32_t kernel = 0;
   std::uint64_t start_ns = 0;  ///< of its first sample
@@ -43,45 +43,44 @@ struct SampledLaunch : SampledTotals {
 struct Attribution {
   std::vector<SampledLaunch> launches;
   double attributed_ns = 0;    ///< active time of these
-  double unattributed_ns = 0;  ///< active time of blocks that are of no known launch, or of several at once
-  double cut_ns =
-      0;  ///< active time of launches of which the samples' begin or end may have cut off something
+  double unattributed_ns = 0;  ///< active time of blocks of no known launch, or of several at once
+  double cut_ns = 0;           ///< active time of launches that the samples' begin or end may have cut
 };
 
-/// Finds the kernels in the samples by counting blocks: chains of launches have the samples from the one with the first
-/// block of a launch to the one before the first block of the next. A launch has them for itself if it ends between two samples,
-/// and if, since a sample was idle, all launches follow one another in their streams. One that others may run beside, as a branch of a
-/// graph, has them if samples before and behind it are idle. One that may begin early waited if few SMs were active before it; else neither it nor
-/// the one before it has any. One that has few samples for itself and no idle ones beside them is not attributed.
+/// Finds the kernels in the samples by counting blocks. In a chain, a launch has the samples from its first block to the next launch's
+/// first block. They are its own if it ends between two samples and if all launches since an idle sample follow one another in their
+/// streams. A launch that others may run beside, such as a branch of a graph, needs idle samples before and after it. One that may begin
+/// early waited if few SMs were active before it; otherwise neither it nor the one before it has own samples. A launch with few own samples
+/// and no idle ones beside them is not attributed.
 ///
-/// Blocks that fit no launches are of somebody else (copies by kernels, another process) and are not attributed, and those that
-/// fit in several ways are neither.
-/// @param samples   in order of time; the first spans what was before and is left out
-/// @param launches  in the order of their calls; also many from before the samples
+/// Blocks that fit no launch are foreign (copies by kernels, another process) and are not attributed. Nor are those that fit in several
+/// ways.
+/// @param samples   in time order; the first spans the time before and is left out
+/// @param launches  in call order; also many from before the samples
 Attribution attribute(std::span<const SmSample> samples, std::span<const LoggedLaunch> launches);
 
-/// What ran between two counts of blocks, which are those of a window from its second sample on.
+/// A launch between two block counts, which begin with a window's second sample.
 struct ChainLink {
   std::size_t launch = 0;   ///< of the logged ones
   std::uint64_t begin = 0;  ///< blocks before it
-  std::uint64_t end = 0;    ///< and with its own
-  bool is_clean = false;    ///< no sample has blocks of it and of a neighbour
+  std::uint64_t end = 0;    ///< including its own
+  bool is_clean = false;    ///< no sample has blocks of both it and a neighbour
 };
 
-/// Launches that follow one another in the log and in the samples. Fills and copies of memory are in it with the blocks that no
-/// launch has, if any.
+/// Launches that follow one another in the log and in the samples. It includes memory fills and copies with the blocks of no launch, if
+/// any.
 using Chain = std::vector<ChainLink>;
 
-/// Finds launches by where they end: while a launch's last blocks run, none are launched, so the count of blocks between two samples
-/// is that of whole launches. A chain begins at a pause of the SMs, and goes on while most launches end between samples. Blocks
-/// that no launch has end it, but where the log has a fill or a copy. Launches that the log has in another order than they ran in
-/// are in none. What an accident could explain, or what fits other launches as well, is left out.
+/// Finds launches by their ends. While a launch's last blocks run, none are launched, so the block count between two samples is that of
+/// whole launches. A chain begins at a pause of the SMs and goes on while most launches end between samples. Blocks of no launch end it,
+/// unless the log has a fill or copy. Launches that ran in another order than the log's are in no chain. Matches that an accident could
+/// explain, or that fit other launches as well, are left out.
 std::vector<Chain> find_chains(std::span<const SmSample> samples, std::span<const LoggedLaunch> launches);
 
-/// Samples' and calls' clocks may differ by so much (records and samples: 0.8 us, H100).
+/// Samples' and calls' clocks may differ by this (records and samples: 0.8 us, H100).
 inline constexpr std::uint64_t kClockToleranceNs = 2000;
 
-/// An SM that is active for less of a sample has waited for blocks.
+/// An SM active for less than this share of a sample waited for blocks.
 inline constexpr double kBusy = 0.95;
 
 inline std::uint64_t blocks_of(const SmSample& sample) {

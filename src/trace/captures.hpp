@@ -20,7 +20,7 @@ class Captures {
   void begins() {
     ++count_;
   }
-  /// Whether a launch into it is captured for certain. One that joined another's capture by an event is not known.
+  /// Whether a launch into it is certainly captured. A stream that joined a capture by an event is not known.
   bool is_capturing(void* stream) {
     if (!any()) return false;
     const std::lock_guard lock(mutex_);
@@ -30,7 +30,7 @@ class Captures {
   void doubt() {
     ++doubted_;
   }
-  /// So far.
+  /// Such launches so far.
   std::uint64_t doubted() const {
     return doubted_.load();
   }
@@ -39,7 +39,7 @@ class Captures {
     const std::lock_guard lock(mutex_);
     if (!capturing || !capturing_.insert(key(stream)).second) --count_;
   }
-  /// Of any stream, captured or not: it has been destroyed, perhaps.
+  /// For any stream, captured or not; it may have been destroyed.
   void has_ended(void* stream) {
     const std::lock_guard lock(mutex_);
     if (capturing_.erase(key(stream)) > 0) --count_;
@@ -48,7 +48,7 @@ class Captures {
  private:
   using Key = std::pair<void*, std::thread::id>;
 
-  /// Each thread has a default stream of its own by the same handle.
+  /// Each thread has its own default stream, with the same handle.
   static Key key(void* stream) {
     const auto handle = reinterpret_cast<std::uintptr_t>(stream);
     return {stream, handle <= 2 ? std::this_thread::get_id() : std::thread::id()};

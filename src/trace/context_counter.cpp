@@ -25,7 +25,7 @@ ContextCounter::ContextCounter(std::unique_ptr<CountedContext> context, const Ca
       times_(times),
       gate_(times.longest_hold) {}
 
-/// Does what may fail, and counts nothing more if it does. @returns whether it did not
+/// Runs a step that may fail; if it does, counting ends. @returns whether it did not
 template <typename Step>
 bool ContextCounter::attempt(Step step) {
   try {
@@ -41,7 +41,7 @@ bool ContextCounter::attempt(Step step) {
   return false;
 }
 
-/// As attempt(), of what holds the program up for longer than its own work would.
+/// As attempt(), for a step that delays the program; it spends the budget.
 template <typename Step>
 bool ContextCounter::charge(Step step) {
   const auto begin = CountingBudget::Clock::now();
@@ -55,7 +55,7 @@ void ContextCounter::give_up(CountersStatus status, const std::string& why) {
   if (!ended_.exchange(true)) listener_.ended(status, why);
 }
 
-/// Holds all other launches of the context, while no stream captures.
+/// Holds all other launches of the context, unless a stream captures.
 LaunchGate::Closed ContextCounter::take_over(Patience patience) {
   if (captures_.any()) return {};
   LaunchGate::Closed closed = gate_.close(patience);
@@ -113,11 +113,11 @@ bool ContextCounter::start_range(const std::function<std::uint64_t()>& when_idle
   if (!usable() || !attempt([&] { set_up(); })) return false;  // it may have been stopped meanwhile
   return charge([&] {
     const std::uint64_t expected_ns = when_idle();
-    kernels_.reserve(kernels_.size() + 1);  // once a range is open nothing fails before it is known of
+    kernels_.reserve(kernels_.size() + 1);  // nothing fails between opening and noting a range
     if (!in_session_) context_->start();
     last_counted_ms_ = now_ms();
     in_session_ = true;
-    // Ranges of one name would become one.
+    // Ranges with the same name would become one.
     context_->push(fmt::format("{}", kernels_.size()), expected_ns);
   });
 }
@@ -208,7 +208,7 @@ void ContextCounter::stop() {
 void LaunchGate::enter() {
   while (true) {
     inside_.fetch_add(1);
-    // The order of this and close() (both sequentially consistent): one of the two sees the other.
+    // This and close() are sequentially consistent: one of the two sees the other.
     if (!closed_.load()) return;
     inside_.fetch_sub(1);
     const bool opened = wait_for(longest_hold_, [&] { return !closed_.load(); });

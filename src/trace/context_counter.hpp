@@ -22,55 +22,54 @@
 
 namespace occbench {
 
-/// Ranges of a session of CUPTI's range profiler, which takes 6 ms to start one and 8 to end it, 5 and 7 with 32 ranges, but a quarter of
-/// a second to start one of 128 (H100, CUDA 13.0).
+/// Ranges per session of CUPTI's range profiler. A session takes 6 ms to start and 8 to end; with 32 ranges 5 and 7 ms. With 128 ranges it
+/// takes a quarter of a second to start (H100, CUDA 13.0).
 inline constexpr std::size_t kRangesOfSession = 64;
 
-/// A context whose launches are counted, one at a time in a range of its own, one or many in a session. All but
-/// reached() may be called only while nothing runs in the context, for they wait until it has ended. Any
-/// thread may call, one at a time. Everything throws CountersUnavailable.
+/// A context whose launches are counted, each in its own range; a session has one or many ranges. Call mark() and reached() at any time,
+/// the others only while the context is idle: they wait for it. Any thread may call, one at a time. Everything throws CountersUnavailable.
 class CountedContext {
  public:
   virtual ~CountedContext() = default;
 
-  /// Takes the counters and makes them ready, so that start() is quick; some 400 ms.
+  /// Acquires the counters, so that start() is quick; takes some 400 ms.
   virtual void set_up() = 0;
-  /// Gives them back, or leaves them to whoever samples the GPU next. Never throws.
+  /// Releases them, or leaves them to the GPU's next sampler. Never throws.
   virtual void tear_down() noexcept = 0;
   virtual std::size_t most_ranges() const {
     return kRangesOfSession;
   }
 
-  /// Notes what the context has to do by now, and says later whether that is done.
+  /// mark() notes the work queued in the context; reached() says whether it is done.
   virtual void mark() = 0;
   virtual bool reached() = 0;
 
   virtual void start() = 0;
-  /// @param expected_ns how long the launch takes by records of others like it; 0 = not known
+  /// @param expected_ns the launch's duration by records of similar ones; 0 = not known
   virtual void push(const std::string& range, std::uint64_t expected_ns) = 0;
   virtual void pop() = 0;
-  /// In place of pop(), where the range is not to be read.
+  /// Instead of pop(), if the range is not to be read.
   virtual void abandon() = 0;
   /// Ends a session. @returns the readings of its ranges, in their order
   virtual CounterReadings stop(std::size_t ranges) = 0;
 };
 
-/// How much of the time of a context counting may take: a fiftieth, from the first launch that was counted on. First readings of kernels and
-/// configurations may take half a second before that: some 100 readings (H200). Thread-safe.
+/// Limits counting to a fiftieth of a context's time since its first counted launch. First readings of kernels and configurations may
+/// exceed that until counting has taken half a second: some 100 readings (H200). Thread-safe.
 class CountingBudget {
  public:
   using Clock = std::chrono::steady_clock;
   static constexpr int kShare = 50;
   static constexpr std::chrono::milliseconds kOfFirst{500};
 
-  /// Counting held the program from `begin` to `end`.
+  /// Counting delayed the program from `begin` to `end`.
   void spend(Clock::time_point begin, Clock::time_point end) {
     const std::lock_guard lock(mutex_);
     if (!first_) first_ = begin;
     spent_ += end - begin;
   }
 
-  /// First readings alone before anything was spent.
+  /// Only first readings before anything was spent.
   Countable allows(Clock::time_point now) const {
     const std::lock_guard lock(mutex_);
     if (first_ && now - *first_ >= kShare * spent_) return Countable::any;
@@ -85,8 +84,8 @@ class CountingBudget {
 
 using Patience = std::chrono::milliseconds;
 
-/// Asks `done` until it says yes or the patience is at its end: without a break for 50 us, then in breaks
-/// that grow with the wait to at most a millisecond. @returns whether it said yes
+/// Polls `done` until it is true or the patience ends: without sleeping for 50 us, then with sleeps that grow with the wait to at most 1
+/// ms. @returns whether it was true
 template <typename Done>
 bool wait_for(Patience patience, Done done) {
   using namespace std::chrono_literals;
@@ -99,11 +98,11 @@ bool wait_for(Patience patience, Done done) {
   return true;
 }
 
-/// Lets the launches of a context through, any number at once, or holds them while one of them is counted: a
-/// kernel of another thread beside it would be counted with it. Nothing waits for ever.
+/// Lets any number of a context's launches through, or holds them while one is counted: another thread's concurrent kernel would be counted
+/// with it. No wait is endless.
 class LaunchGate {
  public:
-  /// @param longest_hold a launch that was held for so long goes through
+  /// @param longest_hold after this time a held launch goes through
   explicit LaunchGate(Patience longest_hold) : longest_hold_(longest_hold) {}
 
   /// Around a launch that is not counted.
@@ -120,8 +119,8 @@ class LaunchGate {
   /// The gate is closed as long as this lives, unless it is empty.
   using Closed = std::unique_ptr<LaunchGate, Opener>;
 
-  /// Holds launches that come and waits for those that are inside to leave, when no other thread holds
-  /// launches any more. @returns empty, and holds none, if that was not so in time
+  /// Holds new launches once no other thread does, and waits for those inside to leave. @returns empty, and holds none, if either takes
+  /// longer than the patience
   [[nodiscard]] Closed close(Patience patience);
 
   /// Waits while it is closed, at most for the longest hold.
@@ -133,23 +132,23 @@ class LaunchGate {
   Patience longest_hold_;
 };
 
-/// How long a program may be held up. A kernel may run that waits for a launch that comes later, or never
-/// ends: where the GPU is not idle in time, nothing more is counted in its context.
+/// How long a program may be delayed. A running kernel may wait for a later launch, or never end. If the GPU is not idle in time, nothing
+/// more is counted in its context.
 struct CountingTimes {
-  Patience before{5000};        ///< for what was launched before a launch that is to be counted
+  Patience before{5000};        ///< for earlier launches, before one is counted
   Patience after{2000};         ///< for that launch itself
   Patience longest_hold{9000};  ///< of another thread's launch: more than both
-  Patience session{500};        ///< a session with nothing counted for so long is ended and read
+  Patience session{500};        ///< a session is ended and read after this time without counting
   Patience polling{50};         ///< for the GPU to be idle then; twice as long with each try
   Patience end{1000};           ///< at the end of a context or the process
 };
 
-/// Counts launches of one context without changing what the program does: waits with a deadline, never while
-/// a stream captures, and holds other threads' launches for as long as it counts one.
+/// Counts launches of one context without changing what the program does. It waits with a deadline, never while a stream captures. It holds
+/// other threads' launches while it counts one.
 class ContextCounter {
  public:
   struct Listener {
-    /// Readings of a session, and the kernel of each of its places; none where no launch of one ran alone.
+    /// Readings of a session, and the kernel of each range; none if no launch ran alone in it.
     std::function<void(std::span<const std::optional<std::uint32_t>>, const CounterReadings&)> readings;
     /// Counting has ended for good in this context.
     std::function<void(CountersStatus, const std::string&)> ended;
@@ -167,7 +166,7 @@ class ContextCounter {
     return usable_.load(std::memory_order_relaxed);
   }
 
-  /// Which launches time may be spent on. It is decided between sessions, so that such launches are counted together.
+  /// Which launches may be counted. Decided between sessions, so that such launches are counted together.
   Countable countable() const {
     return countable_.load(std::memory_order_relaxed);
   }
@@ -177,32 +176,30 @@ class ContextCounter {
     return gate_;
   }
 
-  /// Before the first launch of a context: takes the counters if nothing runs, so that it costs no time
-  /// later.
+  /// Before a context's first launch: acquires the counters if nothing runs, which saves the time later.
   void prepare();
 
-  /// Before a launch that is to be counted. @returns whether it will be: then end() must follow it, on whatever thread
+  /// Before a launch to be counted. @returns whether it will be: then end() must follow the launch, on any thread
   /// @param kernel    its number, for the listener
-  /// @param when_idle called once nothing runs, before the range of the launch begins. @returns how long the launch takes by records of
-  /// others like it, in ns; 0 = not known
+  /// @param when_idle called once nothing runs, before the launch's range begins. It returns the launch's duration by records of similar
+  /// ones, in ns; 0 = not known
   bool begin(std::uint32_t kernel, const std::function<std::uint64_t()>& when_idle);
-  /// @param launched whether the driver took it. @returns whether it was counted
+  /// @param launched whether the driver accepted it. @returns whether it was counted
   bool end(bool launched);
 
-  /// To be called now and then: ends a session in which nothing has been counted for a while, and says whether
-  /// the next one may repeat.
+  /// Call it regularly: it ends a session in which nothing was counted for a while, and decides whether the next may count repeats.
   void poll();
 
-  /// Reads what was counted and counts nothing more. @param gone the context is about to be destroyed
+  /// Reads counted launches and ends counting. @param gone the context is about to be destroyed
   void finish(bool gone);
 
-  /// As finish(), while the program goes on: somebody else gets the counters. @returns false where what runs has not ended, for which
-  /// launches are held a fraction of a second; it can be tried again, and nothing is counted meanwhile
-  /// @param when_idle called while nothing runs, before what was counted is read
+  /// As finish(), while the program goes on: the counters go to another user. Launches are held a fraction of a second, so that kernels
+  /// end. @returns false if they have not ended; it can be tried again, and nothing is counted meanwhile
+  /// @param when_idle called while nothing runs, before counters are read
   bool release(const std::function<void()>& when_idle);
-  /// Nothing more is counted, nor is CUPTI inside a launch that is counted once this returns, or a second later.
+  /// Ends counting. Once this returns, or a second later, CUPTI is not inside a counted launch.
   void stop();
-  /// Nobody else wants them after all.
+  /// The counters have no other user after all.
   void resume() {
     usable_ = !ended_;
   }
@@ -228,13 +225,13 @@ class ContextCounter {
   std::atomic<bool> ended_{false};  ///< and the listener knows
   std::atomic<std::int64_t> last_counted_ms_{0};
   std::atomic<bool> in_session_{false};
-  std::atomic<bool> broken_{false};  ///< CUPTI failed: it is left alone
-  std::atomic<bool> gone_{false};    ///< the context is, or about to be
+  std::atomic<bool> broken_{false};  ///< CUPTI failed and is not used again
+  std::atomic<bool> gone_{false};    ///< the context is, or is about to be
   std::atomic<bool> prepared_{false};
   std::atomic<Countable> countable_{Countable::first};
   std::atomic<int> polled_in_vain_{0};  ///< since a session ended
   CountingBudget budget_;
-  // All below only while the gate is closed.
+  // All below is used only while the gate is closed.
   bool is_set_up_ = false;
   bool range_left_open_ = false;
   LaunchGate::Closed held_;                            ///< while a launch is counted

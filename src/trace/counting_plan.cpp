@@ -5,15 +5,14 @@
 namespace occbench {
 namespace {
 
-/// A program repeats itself once it has made so many launches since one of a new configuration. Tuners launch
-/// a candidate up to ten times or so, often with a kernel that clears the cache before each. A program of one
-/// kernel has nothing to choose.
+/// A program repeats itself after this many launches without a new configuration. Tuners launch a candidate up to ten times or so, often
+/// with a kernel before each that clears the cache. A program of one kernel has nothing to choose.
 constexpr std::int64_t kRepeats = 32;
 constexpr std::int64_t kRepeatsOfOneKernel = 4;
 
-/// Launches that could not be counted, such as those that the driver refused, are tried again so often.
+/// Retries of launches that could not be counted, such as those that the driver refused.
 constexpr int kMoreTries = 20;
-/// Of these, what one counts as that was disturbed.
+/// Retries that a disturbed launch uses up.
 constexpr int kTriesOfDisturbed = 5;
 
 }  // namespace
@@ -44,7 +43,7 @@ bool CountingPlan::take(TracedKernel& kernel, Countable countable) {
   if (now != Uncounted::failed || kernel.tried >= rules_.counted + kMoreTries) return false;
   const int most = countable == Countable::first ? std::min(rules_.counted, 1) : rules_.counted;
   for (int counted = kernel.counted; counted < most;) {
-    // Other threads are not to count it too.
+    // Other threads must not count it too.
     if (!kernel.counted.compare_exchange_weak(counted, counted + 1)) continue;
     ++kernel.tried;
     return true;

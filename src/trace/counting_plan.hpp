@@ -19,17 +19,17 @@ struct CountingRules {
   std::function<bool(std::string_view)> wanted;  ///< by mangled name; empty = all
 };
 
-/// What may be counted when a launch is looked at, from little to much.
+/// Which launches may be counted now, fewest first.
 enum class Countable {
   none,  ///< a stream captures, and the launch may be captured
   beyond_budget,
-  first,  ///< one whose kernel and configuration has not been counted
+  first,  ///< only kernels and configurations not counted yet
   any,
 };
 
-/// Which launches of a process are counted. Counting one takes a millisecond or more: a program that times
-/// its kernels to choose among them (XLA's, cuDNN's and Triton's tuners) must have chosen before, which it is
-/// taken to have done once it launches nothing new. Thread-safe, and nothing waits.
+/// Which launches of a process are counted. Counting one takes a millisecond or more. A program that times its kernels to choose among them
+/// (XLA's, cuDNN's and Triton's tuners) must have chosen before. It is assumed to have once it launches nothing new. Thread-safe, and
+/// nothing waits.
 class CountingPlan {
  public:
   explicit CountingPlan(CountingRules rules) : rules_(std::move(rules)) {}
@@ -37,20 +37,20 @@ class CountingPlan {
   /// Why a kernel of this mangled name may not be counted; unknown if it may.
   Uncounted why_not(std::string_view name) const;
 
-  /// A call launches a kernel and configuration that none launched before. @param kernels in the table by now
+  /// A call launches a new kernel and configuration. @param kernels in the table by now
   void is_new(std::size_t kernels);
 
-  /// Says of each launch of a kernel whether it is to be counted, and reserves its place if so.
+  /// Says for each launch whether it is to be counted, and reserves its place if so.
   bool take(TracedKernel& kernel, Countable countable);
-  /// A launch that take() reserved was not counted. It is tried again, but not for ever.
+  /// A launch that take() reserved was not counted. Retries are limited.
   void give_back(TracedKernel& kernel);
-  /// As give_back(), of one that was held up for nothing: it is tried less often.
+  /// As give_back(), for a launch delayed in vain: it is tried less often.
   void give_back_disturbed(TracedKernel& kernel);
   std::int64_t disturbed() const {
     return disturbed_;
   }
 
-  /// The program says that it begins what matters.
+  /// The program started the profiler.
   void begin() {
     begun_ = true;
   }
@@ -67,7 +67,7 @@ class CountingPlan {
   std::atomic<bool> several_{false};  ///< kernels and configurations
   std::atomic<std::int64_t> launches_{0};
   std::atomic<std::int64_t> disturbed_{0};
-  std::atomic<std::int64_t> new_at_{0};  ///< launches when one of a new configuration came last
+  std::atomic<std::int64_t> new_at_{0};  ///< launches at the latest new configuration
 };
 
 }  // namespace occbench

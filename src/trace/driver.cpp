@@ -17,9 +17,9 @@
 namespace occbench {
 namespace {
 
-/// A function of the driver, in the library that the program has loaded: this one must not load another.
+/// A driver function from the library that the program has loaded: this one must not load another.
 struct Symbol {
-  /// @throws std::runtime_error where there is none, unless it is `optional`
+  /// @throws std::runtime_error if there is none, unless it is `optional`
   explicit Symbol(const char* name, bool optional = false) {
     void* const library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
     if (library == nullptr)
@@ -59,7 +59,7 @@ struct Functions {
   // Not in every driver.
   decltype(&cuCtxRecordEvent) ctx_record_event = Symbol("cuCtxRecordEvent", true);
   decltype(&cuKernelGetFunction) kernel_get_function = Symbol("cuKernelGetFunction", true);
-  /// From 12.3 on. The one before fails where a dependency is programmatic, as of cuBLAS's kernels.
+  /// From 12.3 on. The older one fails on programmatic dependencies, such as those of cuBLAS's kernels.
   CUresult (*graph_get_edges_and_data)(CUgraph, CUgraphNode*, CUgraphNode*, CUgraphEdgeData*,
                                        std::size_t*) = Symbol("cuGraphGetEdges_v2", true);
   CUresult (*graph_get_edges)(CUgraph, CUgraphNode*, CUgraphNode*, std::size_t*) = Symbol("cuGraphGetEdges",
@@ -70,7 +70,7 @@ struct Functions {
   decltype(&cuModuleGetGlobal) module_get_global = Symbol("cuModuleGetGlobal_v2");
 };
 
-/// The context is current while it lives: the library's own thread has none, and a program's perhaps another.
+/// The context is current while it lives: the library's thread has none, a program's thread perhaps another.
 class Current {
  public:
   Current(const Functions& functions, CUcontext context) : functions_(functions) {
@@ -100,7 +100,7 @@ class Streams {
     const std::lock_guard lock(mutex_);
     streams_[context].erase(stream);
   }
-  /// The default streams first. A thread's own default stream can be asked for by that thread alone.
+  /// The default streams first. Only a thread itself can query its own default stream.
   template <typename Predicate>
   bool all_of(void* context, Predicate predicate) {
     const std::lock_guard lock(mutex_);
@@ -118,14 +118,14 @@ class Streams {
   std::map<void*, std::set<void*>> streams_;
 };
 
-/// A function that was compiled to fewer registers is launched with so many, as CUPTI's records and ncu say (H100, driver
-/// 580.159.04: functions of 4 to 14 registers by `ptxas -v` and cuFuncGetAttribute).
+/// A function compiled to fewer registers is launched with this many, as CUPTI's records and ncu say (H100, driver 580.159.04: functions of
+/// 4 to 14 registers by `ptxas -v` and cuFuncGetAttribute).
 constexpr std::uint32_t kLeastRegisters = 16;
 
 /// A variable of CUDA's device runtime (libcudadevrt), which is linked to code that calls it (CUDA 13.0).
 constexpr const char* kOfDeviceRuntime = "cudartErrorCnpMap";
 
-/// What samples it is made where it is needed.
+/// The sampler is made when first needed.
 class CuptiGpu : public SampledGpu {
  public:
   explicit CuptiGpu(int device) : device_(device) {}
@@ -160,8 +160,7 @@ class CuptiGpu : public SampledGpu {
   }
 
   int device_;
-  std::mutex
-      mutex_;  ///< a context that is destroyed may be left by one thread while another begins to sample
+  std::mutex mutex_;  ///< one thread may leave a destroyed context while another begins to sample
   std::optional<SmSampler> sampler_;
 };
 
@@ -181,8 +180,8 @@ class CuptiContext : public CountedContext {
     availability_ = counter_availability(cupti_, context_);
     choose_metrics();
     profiler_ = std::make_unique<RangeProfiler>(cupti_, context_, *set_, kRangesOfSession);
-    // CUPTI takes 0.2 s for the first session of a context and 5 ms for later ones (H100, CUDA 13.0). An empty
-    // one takes that time here, where nothing runs yet.
+    // CUPTI takes 0.2 s for the first session of a context and 5 ms for later ones (H100, CUDA 13.0). An empty one takes that time here,
+    // before anything runs.
     profiler_->prepare();
     profiler_->start();
     static_cast<void>(profiler_->stop());
@@ -195,7 +194,7 @@ class CuptiContext : public CountedContext {
       if (event_ != nullptr) static_cast<void>(functions_.event_destroy(event_));
       event_ = nullptr;
     } catch (const std::exception&) {
-      static_cast<void>(profiler_.release());  // the context is gone, and what it held with it
+      static_cast<void>(profiler_.release());  // the context is gone with all that it held
     }
   }
 
@@ -251,7 +250,7 @@ class CuptiContext : public CountedContext {
     return true;
   }
 
-  /// Programs cannot be asked to launch again: of what takes more than one pass the last metrics are left out.
+  /// Programs cannot be asked to launch again: the last metrics are left out until one pass is enough.
   void choose_metrics() {
     for (std::size_t count = metrics_.size(); count > 0; --count) {
       const std::vector<std::string> wanted(metrics_.begin(),
@@ -415,7 +414,7 @@ class LoadedDriver : public Driver {
   }
 
  private:
-  /// What is launched may be a kernel or a function.
+  /// A launched handle may be a kernel or a function.
   CUfunction function_of(void* launched) const {
     CUfunction function = nullptr;
     auto* const kernel = static_cast<CUkernel>(launched);
@@ -434,8 +433,7 @@ class LoadedDriver : public Driver {
     CUgraphNode node = nullptr;
     Begins begins = Begins::after_end;
   };
-  /// Each node after those that it waits for; as they are, and any beside any, where the driver
-  /// does not say which these are.
+  /// Each node after those that it waits for. If the driver does not say these, the order stays and any may run beside any.
   std::vector<Ordered> in_order(CUgraph graph, const std::vector<CUgraphNode>& nodes) const {
     std::vector<Ordered> unordered;
     for (CUgraphNode node : nodes)
@@ -445,11 +443,11 @@ class LoadedDriver : public Driver {
     std::vector<Ordered> order = in_order(nodes, edges->from, edges->to);
     if (order.size() != nodes.size()) return unordered;
     std::map<CUgraphNode, Begins> others;
-    // A node may begin before the end of one that it is tied to in another way than by its end.
+    // A node may begin early if its edge does not wait for the end of the other node.
     for (std::size_t i = 0; i < edges->data.size(); ++i) {
       if (edges->data[i].type != 0 || edges->data[i].from_port != 0) others[edges->to[i]] = Begins::early;
     }
-    // Both ways round, a node that alone is ready is one that all before or all behind it are tied to.
+    // In either order, a node that is ready alone is tied to all behind it, or to all before it.
     for (const Ordered& one : in_order(nodes, edges->to, edges->from)) {
       if (one.begins == Begins::beside) others[one.node] = Begins::beside;
     }
@@ -462,7 +460,7 @@ class LoadedDriver : public Driver {
     std::vector<CUgraphNode> to;
     std::vector<CUgraphEdgeData> data;
   };
-  /// None where the driver does not say them.
+  /// None if the driver does not say them.
   std::optional<Edges> edges_of(CUgraph graph) const {
     const auto get = [&](CUgraphNode* from, CUgraphNode* to, CUgraphEdgeData* data, std::size_t& count) {
       if (functions_.graph_get_edges_and_data != nullptr)
@@ -500,7 +498,7 @@ class LoadedDriver : public Driver {
     return order;
   }
 
-  /// Without a name where the driver does not say it.
+  /// Without a name if the driver does not say it.
   LaunchCall launch_of(CUgraphNode node) {
     LaunchCall launch;
     CUDA_KERNEL_NODE_PARAMS params{};

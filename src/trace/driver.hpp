@@ -16,45 +16,45 @@ struct GraphNode {
   enum class Kind { kernel, empty, other };
   Kind kind = Kind::other;
   void* handle = nullptr;
-  /// Of a kernel: its launch as if the program made it, without a stream. The name is valid as long as the kernel's code.
+  /// A kernel's launch as if the program made it, without a stream. The name is valid as long as the kernel's code.
   LaunchCall launch{};
   Begins begins = Begins::after_end;
-  /// The node of the outermost graph in the graph that it is of; null for the graph's own.
+  /// The outermost graph's child-graph node that contains it; null for the graph's own.
   void* inside = nullptr;
   bool is_disabled = false;
 };
 
-/// What the library asks of the CUDA driver that the program has loaded. Everything but make_context() may be
-/// called from any thread and does not throw.
+/// The library's calls of the CUDA driver that the program has loaded. All but make_context() may be called from any thread and do not
+/// throw.
 class Driver {
  public:
   virtual ~Driver() = default;
 
-  /// Number of the GPU that a context is of; -1 if the driver does not say.
+  /// Number of a context's GPU; -1 if the driver does not say.
   virtual int device_of(void* context) = 0;
-  /// Of a context; 0 if CUPTI does not say.
+  /// Of a context, 0 if CUPTI does not say.
   virtual std::uint32_t number_in_records(void* context) = 0;
   virtual DeviceFacts describe(int device) = 0;
-  /// What the driver says of a launch's function; the rest is left as it is.
+  /// The driver's facts about a launch's function; the rest has defaults.
   virtual KernelFacts facts_of(const LaunchCall& call) = 0;
   /// Whether the module of a launch's function has CUDA's device runtime.
   virtual bool may_launch_kernels(const LaunchCall& call) = 0;
-  /// Each after those that it waits for.
+  /// Each node after those it waits for.
   virtual std::vector<GraphNode> nodes_of(void* graph) = 0;
-  /// Of what a kernel's node launches, valid as long as its code; empty where the driver does not say it.
+  /// Of the kernel that a node launches, valid as long as its code; empty if the driver does not say.
   virtual const char* name_of(void* launched) = 0;
 
   /// Hands over CUPTI's records of kernels that have ended.
   virtual void flush_records() = 0;
-  /// Whether CUPTI records the kernels of a context from now on; without a context, of any. While it does, the blocks of a kernel start
-  /// later after each other: kernels of short blocks are active 5 % longer (H100, CUDA 13.0). @returns false if CUPTI does not do it
+  /// Whether CUPTI records the kernels of a context from now on; without a context, of any. Recording delays the start of a kernel's
+  /// blocks: kernels of short blocks are active 5 % longer (H100, CUDA 13.0). @returns false if CUPTI refuses
   virtual bool keep_records(void* context, bool kept) = 0;
 
   virtual std::unique_ptr<SampledGpu> make_sampled_gpu(int device) = 0;
-  /// On the clock of samples.
+  /// On the samples' clock.
   virtual std::uint64_t time_ns() = 0;
 
-  /// Whether what is queued in a stream that the program made waits for the legacy default stream, and that for it.
+  /// Whether a stream of the program and the legacy default stream wait for each other.
   virtual bool is_blocking(void* stream) = 0;
   virtual void stream_created(void* context, void* stream) = 0;
   virtual void stream_destroyed(void* context, void* stream) = 0;

@@ -7,15 +7,14 @@
 
 namespace occbench {
 
-/// The entries of this process on disk. What is written survives the process, not the machine: nothing waits for the disk.
+/// The entries of this process on disk. Written entries survive the process, not the machine: nothing waits for the disk.
 class EntryFile {
  public:
   /// @param file that make_entry_file() made
   explicit EntryFile(std::filesystem::path file) : file_(std::move(file)) {}
 
-  /// Appends what has changed. Where that failed before, or the file has become much longer than its content, all is written
-  /// whole beside it and takes its place.
-  /// @param entries appends entries to a text: those that have changed since it was called last, or all
+  /// Appends changed entries. If that failed before, or the file is much longer than its content, a whole new file replaces it.
+  /// @param entries appends entries to a text: those changed since its last call, or all
   /// @throws std::exception if the disk is full or the folder gone; the next call writes all
   void update(const std::function<void(std::string& text, bool all)>& entries);
 
@@ -24,7 +23,7 @@ class EntryFile {
   void replace(const std::string& text);
 
   const std::filesystem::path file_;
-  bool is_whole_ = true;  ///< all that was handed over is in it, and no torn entry
+  bool is_whole_ = true;  ///< it has all entries handed over, and none torn
   std::size_t appended_ = 0;
   std::size_t longest_ = 8 << 20;  ///< bytes that may be appended before all is written again
 };

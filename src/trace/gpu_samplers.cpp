@@ -18,7 +18,7 @@ constexpr int kThreadsPerWarp = 32;
 
 }  // namespace
 
-/// C++'s iterators of folders end the program where there is no memory.
+/// C++'s directory iterators end the program if there is no memory.
 void run_where_any_thread_may() {
   cpu_set_t any;
   CPU_ZERO(&any);
@@ -98,7 +98,7 @@ void GpuSamplers::sample(UsedGpu& gpu) {
     gpu.way = CountersWay::neither;
     try {
       listener_.ended(gpu, status, why);
-    } catch (const std::exception&) {  // there is no memory to say so
+    } catch (const std::exception&) {  // no memory to say so
     }
   };
   try {
@@ -111,19 +111,19 @@ void GpuSamplers::sample(UsedGpu& gpu) {
   } catch (const std::exception& failure) {
     end(CountersStatus::failed, failure.what());
   }
-  // At the program's end the libraries that CUPTI opened after this one are no more, and what they hold goes with the process.
+  // At the program's end the libraries that CUPTI opened after this one are gone. Their resources go with the process.
   if (gpu.is_sampled && wait(std::chrono::nanoseconds(0))) gpu.sampled->give_back();
   const std::lock_guard lock(end_mutex_);
   gpu.has_ended = true;
   end_changed_.notify_all();
 }
 
-/// Once its launches have been counted for a while in which the program launched. @returns false at the program's end
+/// After its launches have been counted for a while, pauses excluded. @returns false at the program's end
 bool GpuSamplers::take_over(UsedGpu& gpu) {
   constexpr int kMostTries = 6;
-  /// A launch comes with some 10 calls. Set-up has few; what launches seldom costs little when it is counted.
+  /// A launch comes with some 10 calls. Set-up has few; a program that launches rarely is cheap to count.
   constexpr std::int64_t kBusyCallsPerSecond = 300;
-  /// So long its other launches are counted where it launches graphs: a program may end before a first window.
+  /// A program with graphs has its other launches counted this long: it may end before a first window.
   constexpr std::chrono::milliseconds kBesideGraphs{500};
   const auto tick = std::min(*after_, std::chrono::milliseconds(1000));
   for (std::chrono::milliseconds busy{0}; busy < *after_ && !gpu.runs_graphs;) {
@@ -142,7 +142,7 @@ bool GpuSamplers::take_over(UsedGpu& gpu) {
   throw CountersUnavailable(CountersStatus::off, "its kernels did not end in time for samples to begin");
 }
 
-/// @returns false where launches have to be counted one by one
+/// @returns false if launches must be counted one by one, or at the program's end
 bool GpuSamplers::begin_to_sample(UsedGpu& gpu) {
   if (gpu.way == CountersWay::counted && !take_over(gpu)) return false;
   gpu.is_sampled = true;

@@ -22,7 +22,7 @@ namespace occbench {
 
 /// How the launches on a GPU get their counters.
 enum class CountersWay {
-  undecided,  ///< it is tried whether the GPU can be sampled
+  undecided,  ///< not yet known whether the GPU can be sampled
   sampled,
   counted,
   neither,
@@ -35,13 +35,13 @@ struct UsedGpu {
   const SmsOfGpu sms;
   std::atomic<CountersWay> way;
   std::atomic<bool> runs_graphs{false};    ///< of several kernels
-  std::atomic<bool> lacks_records{false};  ///< of some launches: CUPTI's were off
+  std::atomic<bool> lacks_records{false};  ///< for some launches: CUPTI's were off
   std::atomic<bool> is_handed_over{
       false};  ///< to the thread that samples, or about to be: no launch is counted
   std::unique_ptr<SampledGpu> sampled;
   std::unique_ptr<Sampler> sampler;
   std::thread thread;
-  bool is_sampled = false;  ///< by the thread, which alone reads and writes this
+  bool is_sampled = false;  ///< by the thread; only it reads and writes this
   bool has_ended = false;   ///< the thread
 
   bool is_without_records() const {
@@ -49,12 +49,11 @@ struct UsedGpu {
   }
 };
 
-/// The GPUs of a program, each sampled by a thread of its own if they are sampled. Thread-safe.
+/// The GPUs of a program, each with its own thread if they are sampled. Thread-safe.
 class GpuSamplers {
  public:
   struct Listener {
-    /// Whoever counts a GPU's launches gives its counters back, and ends its records. @returns whether that was done; if not, it is tried
-    /// again
+    /// Releases the counters used to count a GPU's launches, and ends its records. @returns whether that worked; if not, it is tried again
     std::function<bool(const UsedGpu&)> release_counters;
     std::function<void(const UsedGpu&)> reclaim_counters;  ///< the GPU cannot be sampled
     std::function<void(const UsedGpu&)> begins;            ///< a GPU is sampled from now on
@@ -62,25 +61,25 @@ class GpuSamplers {
     std::function<void(const std::string& line)> says;                                  ///< to the user
   };
 
-  /// @param after   launches are counted one by one for so long; empty = for good
-  /// @param windows as Sampler::Of has it
+  /// @param after   launches are counted one by one for this time; empty = always
+  /// @param windows as in Sampler::Of
   GpuSamplers(std::optional<std::chrono::milliseconds> after, std::filesystem::path windows, Driver& driver,
               LaunchTable& table, const Captures& captures, Listener listener);
   ~GpuSamplers();
 
   UsedGpu* of(int device);
   std::vector<UsedGpu*> all();
-  /// When calls were made, on the samples' clock from the first on; 0 where nothing is sampled now.
+  /// Time of a call made now, on the samples' clock since construction; 0 if nothing is sampled now.
   std::uint64_t time_of_call(const UsedGpu& gpu) const {
     return gpu.sampler && gpu.sampler->wants_times() ? driver_.time_ns() - began_ns_ : 0;
   }
-  /// Kernels of a graph cannot be counted one by one: it is sampled soon.
+  /// A graph's kernels cannot be counted one by one: the GPU is sampled soon.
   void launches_a_graph(UsedGpu& gpu) {
     if (!after_ || gpu.runs_graphs.exchange(true)) return;
     const std::lock_guard lock(end_mutex_);
     end_changed_.notify_all();
   }
-  /// Waits for a window that is open, and no longer.
+  /// Waits for an open window, and no longer.
   void stop();
 
  private:
@@ -103,11 +102,11 @@ class GpuSamplers {
   bool ends_ = false;
 };
 
-/// The calling thread may run where any thread of the process may. A thread that launches can be bound to one processor (OMP_PROC_BIND does
-/// that), and a thread that it starts is then bound to the same.
+/// Lets the calling thread run on every processor that any thread of the process may use. A launching thread can be bound to one processor
+/// (OMP_PROC_BIND), and a thread that it starts inherits that.
 void run_where_any_thread_may();
 
-/// The library's own calls launch kernels too, and are told of; they are not the program's.
+/// Set during the library's own calls: CUPTI reports their kernels too, which are not the program's.
 inline thread_local bool is_inside = false;
 
 class Inside {

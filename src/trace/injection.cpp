@@ -1,6 +1,5 @@
-// What the CUDA driver calls in a program that runs with CUDA_INJECTION64_PATH naming this library, from
-// within cuInit. Nothing here is ever destroyed: the program's threads and CUPTI's may call until the process
-// is gone.
+// The CUDA driver calls this library from within cuInit if CUDA_INJECTION64_PATH names it. Nothing here is ever destroyed: the program's
+// threads and CUPTI's may call until the process is gone.
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
@@ -32,17 +31,17 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A record is handed over a few milliseconds after this, and written after that: less than a second in all.
+/// A record is delivered a few milliseconds after this and then written: less than a second in all.
 constexpr auto kTick = 250ms;
 
-/// At the end the library's thread may still wait for a GPU that is not idle.
+/// At the end, the library's thread may still wait for a busy GPU.
 constexpr auto kLongestGoodbye = 4s;
 
 void say(const std::string& line) try {
   const std::string text = fmt::format("occbench trace: process {}: {}\n", ::getpid(), line);
   // One write, so that lines of several processes do not mix.
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
-} catch (const std::bad_alloc&) {  // there is no memory for words
+} catch (const std::bad_alloc&) {  // no memory for the message
 }
 
 std::int64_t number_of(const char* name) {
@@ -52,13 +51,13 @@ std::int64_t number_of(const char* name) {
   return *value;
 }
 
-/// Each process has one of its own.
+/// Each process has its own.
 std::string file_of_windows() {
   const std::string name = environment_variable(kTraceWindowsVariable);
   return name.empty() ? "" : fmt::format("{}.{}", name, ::getpid());
 }
 
-/// Launches are counted one by one before: that gives a program that ends soon its counters, and others more of them.
+/// Launches are counted one by one before. That gives short programs counters, and others more of them.
 constexpr std::chrono::milliseconds kCountedFirst{3000};
 
 std::optional<std::chrono::milliseconds> samples_after() {
@@ -87,7 +86,7 @@ std::vector<std::string> words_of(const std::string& text) {
   return {std::istream_iterator<std::string>(words), {}};
 }
 
-/// Empty where there is nothing against it.
+/// Empty if nothing prevents it.
 std::string why_not_counted() {
   const auto socket = mps_socket();
   return socket ? why_not_with_mps(*socket) : "";
@@ -136,7 +135,7 @@ struct Library {
     changed.notify_all();
     const bool stopped = changed.wait_for(lock, kLongestGoodbye, [&] { return has_ended; });
     lock.unlock();
-    // A thread that waits for CUPTI for so long would keep this one waiting too.
+    // A thread that still waits for CUPTI would block this one too.
     if (!stopped) return;
     tracer.finish([&] { events->flush(true); });
   }
@@ -148,9 +147,9 @@ void at_exit() {
   library->finish();
 }
 
-/// The libraries that CUPTI opens end in handlers of exit that were registered later than this library's own, and run before them. A
-/// thread that is inside them then crashes the program. So it is stopped by a handler that is registered once CUPTI is ready, and,
-/// where the main thread loaded this library, at the end of that thread, which comes before all handlers.
+/// The libraries that CUPTI opens end in exit handlers, registered later than this library's own and therefore run first. A thread inside
+/// those libraries then crashes the program. A handler that is registered once CUPTI is ready stops that thread first. If the main thread
+/// loaded this library, so does the main thread's end, before all handlers.
 void stop_sampling() {
   if (!library->ends) library->tracer.stop_sampling();
 }
@@ -189,7 +188,7 @@ void start() {
     return;
   }
   if (samples_after()) library->events->hear_memory_calls();
-  // Launches have to be heard of for their correlations.
+  // Launches must be followed for their correlations.
   on_region([] { library->events->hear_launches(); });
   if (regions_used()) library->events->hear_launches();
   if (const std::string& why = library->events->why_no_records(); !why.empty()) {
@@ -218,7 +217,7 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() try 
   return 1;
 }
 
-// What NVTX of the program calls, named by NVTX_INJECTION64_PATH, at its first use.
+// The program's NVTX calls this at its first use, by NVTX_INJECTION64_PATH.
 extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(occbench::NvtxTables tables) {
   return occbench::take_nvtx(tables) ? 1 : 0;
 }

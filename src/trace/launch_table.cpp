@@ -8,26 +8,26 @@
 namespace occbench {
 namespace {
 
-/// What a launch asks for, which is the same in its call and in its record.
+/// Compares what a launch's call and record share.
 bool is_launched_as(const TracedKernel& kernel, const KernelFacts& facts) {
   return kernel.facts.grid == facts.grid && kernel.facts.block == facts.block &&
          kernel.facts.dynamic_shared_bytes == facts.dynamic_shared_bytes;
 }
 
-/// Of one graph that is launched again and again, in a log: more than run in a window.
+/// Of one repeatedly launched graph, in a log: more than run in a window.
 constexpr std::size_t kMostKernelsOfGraph = 10'000;
 
-/// Most launches that wait for the record that tells their kernel, which comes within a second.
+/// Most launches that wait for the record with their kernel. It comes within a second.
 constexpr std::size_t kMostNamed = 1 << 18;
 
-/// While the table's mutex for records is held.
+/// While records_mutex_ is held.
 void add_place(TracedKernel& kernel, PlaceKind kind, std::int64_t number) {
   std::set<std::int64_t>& numbers = kernel.places[static_cast<std::size_t>(kind)];
   if (numbers.size() < kMostPlaces) kernel.places_changed |= numbers.insert(number).second;
 }
 
-/// Names have some hundred characters, which take time to read: where one is at the place at which it was, its begin has to do. Another
-/// module there, with the same handle and a kernel whose name begins alike, is not told apart.
+/// Names have some hundred characters, which take time to read. If the address is the same as before, only the begin is compared. Another
+/// module there, with the same handle and a kernel whose name begins alike, is mistaken for it.
 bool has_name(TracedKernel& kernel, const char* name) {
   constexpr std::size_t kBegin = 64;
   if (kernel.told_name.load(std::memory_order_relaxed) == name)
@@ -39,7 +39,7 @@ bool has_name(TracedKernel& kernel, const char* name) {
 
 }  // namespace
 
-/// A handle is used again for another kernel when its module is unloaded.
+/// A handle is reused for another kernel after its module is unloaded.
 TracedKernel* LaunchTable::find(const LaunchCall& call) const {
   const LaunchKey& key = call;
   std::atomic<TracedKernel*>& recent = recent_[Hash()(key) % recent_.size()];
@@ -141,8 +141,7 @@ void LaunchTable::context_is_gone(const void* context) {
   for (auto& kernel : recent_) kernel = nullptr;
 }
 
-/// A kernel that is known by what it is alone: one that a graph of unknown kernels launches, or any where CUPTI does not tell
-/// of launches.
+/// A kernel known only by its facts: launched by a graph of unknown kernels, or any kernel if CUPTI does not report launches.
 TracedKernel* LaunchTable::kernel_of_facts(std::string_view name, KernelFacts facts) {
   const std::unique_lock lock(mutex_);
   facts.name = name_number(name);
@@ -152,9 +151,9 @@ TracedKernel* LaunchTable::kernel_of_facts(std::string_view name, KernelFacts fa
   return kernel;
 }
 
-/// The kernel that the launch was of, or the one of the graph. A record may say more registers than the driver, at least 32 of
-/// a kernel with an assertion (H100, driver 580.159.04): what the driver says of a function is the same in each run.
-/// A program may ask for another carveout from launch to launch, which makes another kernel here. While records_mutex_ is held.
+/// The launch's kernel, or the matching one of its graph. A record may say more registers than the driver, at least 32 for a kernel with an
+/// assertion (H100, driver 580.159.04). The driver's facts are used: they are the same in each run. A launch with another carveout is
+/// another kernel here. While records_mutex_ is held.
 TracedKernel* LaunchTable::recorded_kernel(const KernelRecord& record, NotedLaunch launch) {
   KernelFacts facts = record.facts;
   if (const auto named = regions_.find(record.correlation); by_region_ && named != regions_.end())
@@ -169,7 +168,7 @@ TracedKernel* LaunchTable::recorded_kernel(const KernelRecord& record, NotedLaun
   }
   if (kernel == nullptr || !is_launched_as(*kernel, facts)) return kernel_of_facts(record.name, facts);
   const bool is_first = !std::exchange(kernel->has_record, true);
-  // Where the driver says nothing, a function uses no registers.
+  // 0 registers mean that the driver said nothing.
   const bool is_known = kernel->facts.registers_per_thread > 0;
   if (is_known && facts.carveout_pct == kernel->facts.carveout_pct) return kernel;
   KernelFacts asked = is_known ? kernel->facts : facts;
@@ -193,11 +192,11 @@ void LaunchTable::was_idle(std::uint32_t context, std::uint64_t ns) {
   idle_ns_[context].push_back(ns);
 }
 
-/// Records that end while counters are set up have a kernel run until then that had ended before: 74 to 244 ms of a graph's kernels
-/// of 15 us (H100, CUDA 13.0). While records_mutex_ is held.
+/// If records end while counters are set up, a kernel that ended earlier seems to run until then: 74 to 244 ms for a graph's kernels of 15
+/// us (H100, CUDA 13.0). While records_mutex_ is held.
 bool LaunchTable::is_possible(const KernelRecord& record) const {
   constexpr std::uint64_t kClocksApart =
-      1'000'000;  // more than the clocks of records and of was_idle() are, ns
+      1'000'000;  // more than the clocks of records and of was_idle() differ, ns
   const auto of_context = idle_ns_.find(record.context);
   if (of_context == idle_ns_.end()) return true;
   const auto idle = std::ranges::upper_bound(of_context->second, record.start_ns);
@@ -217,11 +216,11 @@ void LaunchTable::add(const KernelRecord& record) {
     ++lost_;
     return;
   }
-  // A record that was not to come: the launch is no second one.
+  // An unexpected record: the launch is not a second one.
   if (launch.kind == LaunchKind::unrecorded) --kernel->totals.unrecorded;
   LaunchTotals& totals = kernel->totals;
   const std::uint64_t ns = record.end_ns - record.start_ns;
-  // A launch that nobody told of was not held while nothing ran.
+  // A launch that was not reported was not held while the context was idle.
   const bool has_time = launch.kind == LaunchKind::none || is_possible(record);
   ++(has_time ? totals.recorded : totals.unrecorded);
   totals.of_graphs += record.of_graph ? 1 : 0;
@@ -237,7 +236,7 @@ void LaunchTable::add(const KernelRecord& record) {
   if (const auto region = region_of(record)) add_place(*kernel, PlaceKind::region, *region);
 }
 
-/// That name_region() gave its launch. Launches of graphs have a record for each kernel.
+/// Set by name_region() for its launch. Graph launches have a record per kernel.
 std::optional<std::uint32_t> LaunchTable::region_of(const KernelRecord& record) {
   const std::lock_guard lock(regions_mutex_);
   const auto named = regions_.find(record.correlation);
@@ -336,7 +335,7 @@ std::int64_t LaunchTable::sampled_launches(std::uint32_t kernel) {
   return sampled.sampled.launches;
 }
 
-/// A launch of a graph is one of each of its kernels.
+/// A graph launch is one launch of each of its kernels.
 void LaunchTable::count_launches_of_graphs() {
   const std::shared_lock lock(mutex_);
   for (TracedGraph& graph : graphs_) {
@@ -364,7 +363,7 @@ void LaunchTable::add_regions_of_launches() {
 void LaunchTable::append_to(std::string& file, bool all) {
   count_launches_of_graphs();
   add_regions_of_launches();
-  // Kernels before names: one that comes in between waits for the next time.
+  // Kernels before names: a kernel added in between is written next time.
   const std::vector<TracedKernel*> known = kernels();
   {
     const std::shared_lock lock(mutex_);

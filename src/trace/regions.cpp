@@ -17,10 +17,10 @@ constexpr std::size_t kMostBytes = 100;
 struct Ranges {
   std::string path;
   std::vector<std::size_t> lengths;  ///< of the path before each range
-  std::size_t missed = 0;            ///< ranges for which there was no memory, and those in them
+  std::size_t missed = 0;            ///< ranges without memory for them, and those in them
 };
 
-/// A thread_local object with a destructor ends the program where glibc has no memory to note it.
+/// A thread_local object with a destructor ends the program if glibc has no memory to note it.
 pthread_key_t key() {
   static const pthread_key_t of_all_threads = [] {
     pthread_key_t made = 0;
@@ -138,7 +138,7 @@ void push_region(std::string_view name) {
     ranges.lengths.push_back(ranges.path.size());
     ranges.path += more;
     ranges.missed = 0;
-  } catch (const std::exception&) {  // it is none of the program's
+  } catch (const std::exception&) {  // not the program's failure
   }
 }
 

@@ -13,41 +13,41 @@
 namespace occbench {
 namespace {
 
-/// Calls of the program before a window whose launches may still run in it: the driver queues some 1,000 launches, and a launch
-/// comes with some 10 other calls of the runtime and the driver.
+/// Calls before a window whose launches may still run in it. The driver queues some 1,000 launches; a launch comes with some 10 other calls
+/// of the runtime and the driver.
 constexpr std::uint32_t kCallsBefore = 40'000;
 
-/// A kernel with so many sampled launches is known, and a window whose launches are of such kernels for so much of their time.
+/// A kernel with this many sampled launches is known. So is a window if such kernels take this share of its launches' time.
 constexpr std::int64_t kEnoughLaunches = 16;
 constexpr double kEnoughKnown = 0.95;
 
-/// Processor time of this thread against the time that passes.
+/// Elapsed time over this thread's processor time.
 constexpr int kShareOfNew = 2;
 constexpr int kShareOfFew = 6;
 constexpr int kShareOfKnown = 50;
 constexpr std::int64_t kWindowsOfNew = 20;
 constexpr std::chrono::seconds kLongestWait{10};
-/// Where the program launches nothing.
+/// While the program launches nothing.
 constexpr std::chrono::milliseconds kIdleWait{10};
-/// A program that launches goes on if it launches in both of two times in a row.
+/// A program is launching if it launches in two such intervals in a row.
 constexpr std::chrono::milliseconds kLaunching{10};
-/// Or if it launches so many kernels in one of them.
+/// Or if it launches this many kernels in one.
 constexpr std::size_t kManyAtOnce = 64;
-/// One that launches seldom has a window after so long.
+/// A program that launches rarely gets a window after this time.
 constexpr std::chrono::seconds kSeldom{2};
 
-/// Shares of the active time of a window: so much should be of launches that are known, and no more cut off.
+/// Shares of a window's active time: at least this should be attributed, and at most this cut off.
 constexpr double kEnoughAttributed = 0.9;
 constexpr double kMostCut = 0.5;
 /// A window of fewer launches is too short.
 constexpr double kFewLaunches = 4;
-/// Samples of a launch that others follow at once, one of which it shares with them; and of a launch and the pause behind it, where SMs
-/// mostly wait: what samples hold of it is its own then.
+/// Samples per launch if the next follows at once and shares one of them. If SMs are mostly idle: samples per launch and the pause after
+/// it, all its own.
 constexpr double kSamplesEach = 40;
 constexpr double kSamplesApart = 16;
 constexpr double kMostlyIdle = 0.5;
 constexpr std::size_t kCoarsestOfIdle = 3;  ///< of kSamplingWindows: a program that warms up is idle too
-/// Other windows are longer wanted before they are tried again.
+/// Factor on patience_ before other kinds are tried again.
 constexpr int kMorePatience = 8;
 
 constexpr std::size_t kKinds = std::size(kSamplingWindows);
@@ -60,7 +60,7 @@ std::size_t kind_of(double interval_ns) {
   return kind;
 }
 
-/// How many launches a window holds if they are such as in the log, the latest of which have their time; 0 if that cannot be known.
+/// How many launches a window holds if they are like the log's (the latest have times); 0 if not known.
 double expected_launches(std::span<const SmSample> samples, std::span<const LoggedLaunch> log) {
   const bool has_times = std::ranges::any_of(log, [](const LoggedLaunch& one) { return one.called_ns > 0; });
   double blocks_of_log = 0;
@@ -75,7 +75,7 @@ double expected_launches(std::span<const SmSample> samples, std::span<const Logg
   return blocks_of_log > 0 ? blocks * launches / blocks_of_log : 0;
 }
 
-/// As Sampler::Of has it. Nothing waits for the disk. @throws std::exception if the disk is full or the file is none to write
+/// As in Sampler::Of. Nothing waits for the disk. @throws std::exception if the disk is full or the file cannot be written
 void append_window(const Sampler::Of& of, std::uint64_t interval_ns, std::span<const SmSample> samples,
                    std::span<const LoggedLaunch> launches, std::span<const SampledLaunch> found) {
   std::string text =
@@ -117,7 +117,7 @@ void Sampler::set_up() {
   gpu_.configure(kSamplingWindows[window_]);
 }
 
-/// Empty where a stream captures at its begin, and where launches were made of which it is not known whether they ran.
+/// Empty if a stream captures at its begin, or if it is not known whether some launches ran.
 std::vector<SmSample> Sampler::take_window() {
   if (captures_.any()) return {};
   const std::uint64_t doubted = captures_.doubted();
@@ -163,7 +163,7 @@ void Sampler::use(const Attribution& found) {
   totals_.unattributed_ns += found.unattributed_ns;
 }
 
-/// For the timeline, which ends where it cannot be written. Samples go on.
+/// For the timeline, which ends if it cannot be written. Sampling goes on.
 void Sampler::keep_window(std::span<const SmSample> samples, std::span<const LoggedLaunch> log,
                           const Attribution& found) {
   if (of_.windows.empty()) return;
@@ -175,7 +175,7 @@ void Sampler::keep_window(std::span<const SmSample> samples, std::span<const Log
   }
 }
 
-/// What the samples of a window say of the kind of the next.
+/// The kind of the next window, by this window's samples.
 std::size_t Sampler::wanted_kind(const Attribution& found, std::span<const SmSample> samples,
                                  double launches) {
   const double active_ns = found.attributed_ns + found.unattributed_ns + found.cut_ns;
@@ -191,7 +191,7 @@ std::size_t Sampler::wanted_kind(const Attribution& found, std::span<const SmSam
   if (!is_fit_) finest_tried_ = std::min(finest_tried_, window_);
   const std::size_t kind = is_idle ? std::min(kind_of(length_ns / launches / kSamplesApart), kCoarsestOfIdle)
                                    : kind_of(active_ns / launches / kSamplesEach);
-  // Where launches could not be told apart, finer samples may help: for a while, since programs change.
+  // If launches could not be told apart, finer samples may help: for a while, because programs change.
   const std::size_t finest = finest_tried_ == 0 ? 0 : finest_tried_ - 1;
   fit_windows_ = is_fit_ && kind > finest ? fit_windows_ + 1 : 0;
   if (fit_windows_ >= fit_patience_) {
@@ -202,13 +202,12 @@ std::size_t Sampler::wanted_kind(const Attribution& found, std::span<const SmSam
   return std::min(kind, finest);
 }
 
-/// Another kind of window needs a configuration of its own: it is changed where several windows in a row want it, or if one has nothing
-/// that can be used.
+/// Another kind of window needs a new configuration. It changes if several windows in a row want it, or if one has nothing usable.
 void Sampler::choose_window(const Attribution& found, std::span<const SmSample> samples, double launches) {
   const std::size_t wanted = wanted_kind(found, samples, launches);
   if (wanted == window_) {
     unfit_windows_ = is_fit_ ? 0 : unfit_windows_ + 1;
-    // The finest do not help: the others are tried again, seldom.
+    // The finest do not help: the others are tried again, rarely.
     if (window_ > 0 || unfit_windows_ < patience_) return;
     finest_tried_ = kKinds;
     patience_ *= kMorePatience;
@@ -220,7 +219,7 @@ void Sampler::choose_window(const Attribution& found, std::span<const SmSample> 
   gpu_.configure(kSamplingWindows[window_]);
 }
 
-/// Whether a window would find launches: what is queued may run on, and a program that launches may do so again.
+/// Whether a window would find launches: queued ones may run on, and a launching program may launch again.
 bool Sampler::is_worth_a_window() {
   if (has_found_) return true;
   if (table_.latest_wanted() == last_wanted_) return false;
@@ -240,7 +239,7 @@ std::chrono::nanoseconds Sampler::sample() {
   const std::vector<SmSample> samples = take_window();
   has_found_ = false;
   if (samples.size() > 1) {
-    // One beside the latest, where threads launch at once.
+    // One beside the latest, if threads launch at once.
     const std::vector<LoggedLaunch> log = table_.log(first_, last_ + 1, of_.device);
     const Attribution found = attribute(samples, log);
     keep_window(samples, log, found);
@@ -260,13 +259,13 @@ WindowTotals Sampler::totals() const {
   return totals_;
 }
 
-/// Of the time of a launch's samples, in which an SM must be active for what device memory did to be the launch's: a choice.
+/// Share of a launch's sampled time with an active SM, above which device memory's work is the launch's: a choice.
 constexpr double kLeastActive = 0.5;
 
 std::optional<std::map<std::string, double>> counters_alone(std::span<const SmSample> samples,
                                                             const SmsOfGpu& on, std::uint64_t before_ns,
                                                             std::uint64_t after_ns) {
-  // The first spans what was before.
+  // The first spans the time before.
   if (!samples.empty()) samples = samples.subspan(1);
   const auto is_before = [&](const SmSample& one) { return one.end_ns <= before_ns; };
   const auto first_behind = std::ranges::partition_point(samples, is_before);
@@ -314,7 +313,7 @@ std::optional<std::map<std::string, double>> counters_alone(std::span<const SmSa
   if (sees_units) {
     counters.emplace("sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
                      100 * tensor_cycles * on.count / active_cycles);
-    // In the rest of the samples memory may work for others.
+    // In the rest of the samples, memory may work for others.
     if (seen_ns >= kLeastActive * static_cast<double>(ns))
       counters.emplace("dram__throughput.avg.pct_of_peak_sustained_elapsed",
                        std::min(100.0, dram_pct_ns / seen_ns));

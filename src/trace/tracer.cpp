@@ -13,13 +13,13 @@
 
 namespace occbench {
 
-/// What a launch's begin tells its end, as one number that is not 0. Objects of the table have addresses that are multiples of 64.
+/// A launch's begin passes this to its end, as one nonzero number. The table's objects have addresses that are multiples of 64.
 struct Tracer::Begun {
   enum State : std::uint64_t { not_counted, entered, counted, counted_without_record };
 
   State state;
   Launched launched;
-  bool by_graph = false;  ///< also where the graph has one kernel, which was launched
+  bool by_graph = false;  ///< also if the graph is one kernel, held in `launched`
 
   std::uint64_t packed() const {
     const auto of = [](const void* object) { return reinterpret_cast<std::uintptr_t>(object); };
@@ -65,7 +65,7 @@ void Tracer::say_once(const std::string& line) {
   if (said_.insert(line).second) say_(line);
 }
 
-/// What fails, if only for want of memory, does not reach the program. @returns whether nothing failed
+/// A failure, even lack of memory, does not reach the program. @returns whether nothing failed
 template <typename Step>
 bool Tracer::attempt(Step step, std::string_view what, std::string_view then) {
   const Inside inside;
@@ -76,7 +76,7 @@ bool Tracer::attempt(Step step, std::string_view what, std::string_view then) {
     } catch (const std::exception& failure) {
       say_once(fmt::format("{}{}{}", what, failure.what(), then));
     }
-  } catch (const std::exception&) {  // there is no memory for words either
+  } catch (const std::exception&) {  // no memory for the message either
   }
   return false;
 }
@@ -131,12 +131,12 @@ Tracer::Context& Tracer::make_context(void* handle) {
   return *context;
 }
 
-/// The counters of a GPU, which those who count its launches hold. @returns false where its kernels have not ended: it can be tried again
+/// Releases the counters used to count a GPU's launches. @returns false if its kernels have not ended: it can be tried again
 bool Tracer::release_counters(const UsedGpu& gpu) {
   const std::vector<std::shared_ptr<Context>> contexts = counted_contexts();
   return std::ranges::all_of(contexts, [&](const std::shared_ptr<Context>& context) {
     if (context->gpu != &gpu) return true;
-    // Records end while nothing runs: none is begun and never ended.
+    // Records end while nothing runs, so that none stays open.
     const auto end_records = [&] {
       context->gpu->lacks_records = true;
       driver_.keep_records(context->handle, false);
@@ -152,13 +152,13 @@ void Tracer::reclaim_counters(const UsedGpu& gpu) {
   }
 }
 
-/// Tells of it, and switches the GPU's records off.
+/// Reports it, and switches the GPU's records off.
 void Tracer::sampling_begins(const UsedGpu& gpu) {
   options_.sampling_begins();
   keep_records(gpu, false);
 }
 
-/// Without them kernels run as without a trace, and samples say how long.
+/// Without them kernels run as if untraced, and samples give times.
 void Tracer::keep_records(const UsedGpu& gpu, bool kept) {
   std::vector<void*> handles;
   {
@@ -174,14 +174,14 @@ void Tracer::keep_records(const UsedGpu& gpu, bool kept) {
   if (!kept) keep_records_if_needed();
 }
 
-/// Unless none are kept any more. @returns false if CUPTI does not do it
+/// Unless records have ended for good. @returns false if CUPTI refuses
 bool Tracer::resume_records(void* handle) {
   const std::lock_guard lock(has_records_mutex_);
   return !has_records_ || driver_.keep_records(handle, true);
 }
 
-/// While CUPTI records kernels of any context, launches in the others take longer too: steps of a training 6 %, of which none are left
-/// without (H100, CUDA 13.0).
+/// While CUPTI records kernels of any context, launches in the others take longer too: training steps 6 %, and 0 % without records (H100,
+/// CUDA 13.0).
 void Tracer::keep_records_if_needed() {
   const std::lock_guard lock(keeps_records_mutex_);
   std::vector<void*> without;
@@ -248,7 +248,7 @@ void Tracer::context_destroyed(void* handle) {
 
 // Launches
 
-/// Null where the table is full.
+/// Null if the table is full.
 TracedKernel* Tracer::kernel_of(const LaunchCall& call, const Context& context) {
   if (TracedKernel* const known = table_.find(call)) return known;
   KernelFacts facts = driver_.facts_of(call);
@@ -272,7 +272,7 @@ std::shared_ptr<Tracer::Graph> Tracer::find_graph(void* exec) const {
   return found == graphs_.end() ? nullptr : found->second;
 }
 
-/// Nothing where it has no kernels or some that cannot be known.
+/// Nothing if it has no kernels or unknown ones.
 Tracer::Launched Tracer::launched_by(Graph& graph, const LaunchCall& call, const Context& context) {
   std::string_view why_not;
   Launched launched;
@@ -315,7 +315,7 @@ Tracer::Launched Tracer::find_launched(const std::vector<GraphNode>& nodes, cons
     begins.push_back(node.begins);
   }
   if (!has_kernels) return {};
-  // One that is a launch of one kernel and nothing else can be counted as that.
+  // A graph of one kernel and nothing else is counted as that kernel.
   if (kernels.size() == 1) return {kernels.front(), nullptr};
   TracedGraph* const graph = table_.add_graph(std::move(kernels), std::move(begins));
   if (graph == nullptr) why_not = "this program has more CUDA graphs than are told apart";
@@ -344,7 +344,7 @@ void Tracer::note(const LaunchCall& call, const Context& context, const Launched
                                          : std::ranges::any_of(launched.graph->kernels, is_wanted));
 }
 
-/// Of the thread, which is in one.
+/// The thread must be in a region.
 void Tracer::name_region(const Launched& launched) {
   if (launched.kernel != nullptr) table_.add_region(*launched.kernel, current_region());
   if (launched.graph == nullptr) return;
@@ -353,8 +353,8 @@ void Tracer::name_region(const Launched& launched) {
   }
 }
 
-/// Asks CUPTI for the record of the latest launch if it is not there yet. Where none comes, somebody else in the process takes them,
-/// and CUPTI is not asked again until a record comes. @returns whether records come
+/// Asks CUPTI for the latest launch's record if it has not come. If none comes, another client in the process takes records, and CUPTI is
+/// not asked again until a record comes. @returns whether records come
 bool Tracer::check_records(const Context& context) {
   const std::uint32_t latest = context.latest;
   if (!has_records_ || latest == 0) return false;
@@ -366,8 +366,8 @@ bool Tracer::check_records(const Context& context) {
   return came;
 }
 
-/// A launch is counted as it runs without a trace: CUPTI's records slow it down. Other launches of its context are
-/// held meanwhile. Where records go to somebody else, they are left alone.
+/// A launch is counted without CUPTI's records, which slow it down. Other launches of its context are held meanwhile. If records go to
+/// another client, they are left alone.
 bool Tracer::begin_to_count(const LaunchCall& call, Context& context, TracedKernel& kernel) {
   bool records_come = false;
   const bool counted = context.counter->begin(kernel.number, [&] {
@@ -386,7 +386,7 @@ bool Tracer::begin_to_count(const LaunchCall& call, Context& context, TracedKern
   return true;
 }
 
-/// Records go on before other launches may, and these may whatever fails.
+/// Records resume before other launches do, which resume whatever fails.
 void Tracer::end_counted(const Begun& begun, std::uint32_t correlation, Context& context, bool launched) {
   TracedKernel& kernel = *begun.launched.kernel;
   bool goes_on = true;
@@ -398,7 +398,7 @@ void Tracer::end_counted(const Begun& begun, std::uint32_t correlation, Context&
   if (!goes_on) say_once("CUPTI does not go on recording kernels: further launches have no time");
 }
 
-/// @returns whether it is counted; otherwise it was let in beside those that are
+/// @returns whether it is counted; otherwise it has entered the gate
 bool Tracer::count_if_due(const LaunchCall& call, Context& context, const Launched& launched) {
   ContextCounter& counter = *context.counter;
   if (counter.usable() && !context.gpu->is_handed_over) {
@@ -409,7 +409,7 @@ bool Tracer::count_if_due(const LaunchCall& call, Context& context, const Launch
     if (kernel != nullptr && plan_.take(*kernel, countable) && begin_to_count(call, context, *kernel))
       return true;
   }
-  // Also when nothing more is counted: what was is still to be read.
+  // Also when counting has ended: earlier launches are still to be read.
   counter.gate().enter();
   return false;
 }
@@ -442,7 +442,7 @@ void Tracer::launch_begins(const LaunchCall& call) {
     *call.state = Begun{state, launched, call.of_graph}.packed();
   });
   if (looked_at || *call.state != 0) return;
-  // It would be counted with another that is.
+  // Otherwise it could be counted with another.
   const Context* const context = find_context(call.context);
   if (context == nullptr || !context->counter || context->gpu->way != CountersWay::counted) return;
   context->counter->gate().enter();
@@ -495,7 +495,7 @@ void Tracer::capture_begins(void*) {
   });
 }
 
-/// One that cannot be noted counts as one that goes on for ever: nothing waits for the GPU any more.
+/// A capture that cannot be noted is treated as endless: nothing waits for the GPU any more.
 void Tracer::capture_has_begun(void* stream, bool capturing) {
   if (!abandoned_) attempt([&] { captures_.has_begun(stream, capturing); });
 }
@@ -504,9 +504,9 @@ void Tracer::capture_has_ended(void* stream) {
   if (!abandoned_) captures_.has_ended(stream);
 }
 
-/// CUPTI seems to put records of kernels in conditional nodes into one buffer on the device, of 8 MiB by default, and to write on behind
-/// it: after 349,524 of them the program has an illegal memory access (CUDA 13.0, driver 580.159.04, H100; none where records were off
-/// when the graph was instantiated).
+/// CUPTI seems to put records of kernels in conditional nodes into one device buffer, 8 MiB by default, and to write past its end. After
+/// 349,524 records the program has an illegal memory access (CUDA 13.0, driver 580.159.04, H100); none if records were off when the graph
+/// was instantiated.
 void Tracer::graph_gets_conditional() {
   if (is_over()) return;
   const std::lock_guard lock(has_records_mutex_);
@@ -527,7 +527,7 @@ void Tracer::graph_gets_conditional() {
   });
 }
 
-/// A graph that is known already was updated: calls that change it name the nodes that it was made of.
+/// A known graph was updated: calls that change it still name its original nodes.
 void Tracer::graph_instantiated(void* exec, void* graph) {
   if (is_over()) return;
   attempt([&] {
@@ -551,8 +551,8 @@ void Tracer::graph_destroyed(void* exec) {
   graphs_.erase(exec);
 }
 
-/// @param change of its nodes, says whether it launches something else now; nothing where that cannot be known: the graph is forgotten.
-/// Whoever changes an executable graph may not launch it at the same time, so that nobody waits for the driver meanwhile.
+/// @param change of its nodes; says whether it launches something else now, or nothing if that is unknown: the graph is forgotten. A
+/// program may not change and launch an executable graph at the same time, so no launch waits for the driver here.
 template <typename Change>
 void Tracer::change_graph(void* exec, Change change) {
   if (is_over()) return;
@@ -569,7 +569,7 @@ void Tracer::change_graph(void* exec, Change change) {
   });
 }
 
-/// Often its arguments alone have changed.
+/// Often only its arguments have changed.
 void Tracer::graph_kernel_changed(void* exec, void* node, const LaunchCall& kernel) {
   change_graph(exec, [&](std::vector<GraphNode>& nodes) -> std::optional<bool> {
     const auto found = std::ranges::find(nodes, node, &GraphNode::handle);
@@ -586,7 +586,7 @@ void Tracer::graph_kernel_changed(void* exec, void* node, const LaunchCall& kern
   });
 }
 
-/// XLA makes one for each step: calls of libraries are captured again.
+/// XLA makes one per step: it captures library calls again.
 void Tracer::graph_in_graph_changed(void* exec, void* node, void* graph) {
   change_graph(exec, [&](std::vector<GraphNode>& nodes) -> std::optional<bool> {
     std::vector<GraphNode*> inside;
@@ -704,9 +704,9 @@ void Tracer::finish(const std::function<void()>& last_records) {
   });
 }
 
-// What a traced process writes and says.
+// Output and messages of a traced process.
 
-/// What the parent has to know beside the kernels.
+/// The parent needs this besides the kernels.
 void Tracer::append_process(std::string& file, bool all) {
   if (all) {
     has_records_written_.reset();
@@ -757,7 +757,7 @@ bool Tracer::write() {
   return attempt(update, "", "; it is tried again");
 }
 
-/// CUPTI gives the records of a process to whoever asked for them last; a kernel that failed or runs has none.
+/// CUPTI gives a process's records to its latest client; a kernel that failed or still runs has none.
 void Tracer::say_what_has_no_record() {
   if (!has_records_ || !has_records_written_.value_or(true)) return;
   const MissingRecords missing = table_.missing_records();

@@ -28,19 +28,19 @@
 
 namespace occbench {
 
-/// Numbers that launches of one stream have in common, but for kEarly of LoggedLaunch. Lock-free; any thread.
+/// Numbers that launches of one stream share, except for LoggedLaunch::kEarly. Lock-free; any thread may call.
 class StreamNumbers {
  public:
   explicit StreamNumbers(Driver& driver) : driver_(driver) {}
 
-  /// With kEarly for one that begins early, and one of their own for those that others may run beside.
-  /// @param may_ask whether the driver can be asked about a stream that is new; if not, it is taken as non-blocking
+  /// The stream's number, with kEarly if the launch may begin early; kBeside if others may run beside it.
+  /// @param may_ask whether the driver can be asked about a new stream; if not, the stream is taken as non-blocking
   std::uint16_t of(const LaunchCall& call, bool may_ask) {
     if (call.begins == Begins::beside) return LoggedLaunch::kBeside;
     return static_cast<std::uint16_t>(of_stream(call, may_ask) |
                                       (call.begins == Begins::early ? LoggedLaunch::kEarly : 0));
   }
-  /// Another may have its handle from now on.
+  /// A new stream may reuse this handle.
   void forget(void* stream) {
     slot(reinterpret_cast<std::uintptr_t>(stream)) = 0;
   }
@@ -51,7 +51,7 @@ class StreamNumbers {
   std::uint16_t of_stream(const LaunchCall& call, bool may_ask) {
     const auto handle = reinterpret_cast<std::uintptr_t>(call.stream);
     if (handle <= 1) return LoggedLaunch::kLegacyStream;
-    // Each thread has a default stream of its own by the same handle.
+    // Each thread has its own default stream, with the same handle.
     if (handle == 2) return hash(handle ^ std::hash<std::thread::id>()(std::this_thread::get_id()));
     const bool blocks = is_blocking(call.stream, handle, may_ask);
     return static_cast<std::uint16_t>(hash(handle) | (blocks ? 0 : LoggedLaunch::kNonBlocking));
@@ -80,41 +80,41 @@ struct TracerOptions {
   std::filesystem::path file;        ///< of this process
   std::vector<std::string> metrics;  ///< CUPTI's names of the counters to read
   CountingRules counting;
-  /// After so long a GPU that can be is sampled; launches are counted one by one before, and where it cannot. Empty = never.
+  /// A GPU is sampled after this time, if it can be. Before, and otherwise, its launches are counted one by one. Empty = never sampled.
   std::optional<std::chrono::milliseconds> samples_after{};
   CountingTimes times;
-  std::string why_not_counted{};    ///< where nothing may be, whatever the rules say; otherwise empty
-  bool regions = false;             ///< launches in different regions are of different kernels
-  std::string only{};               ///< the region whose launches alone get counters; empty = all launches do
-  std::filesystem::path windows{};  ///< for what sampling windows held; empty = it is not kept
-  std::function<void()> sampling_begins = [] {};  ///< called by the thread that samples, once CUPTI is ready
+  std::string why_not_counted{};    ///< why nothing may be, whatever the rules say; otherwise empty
+  bool regions = false;             ///< whether launches in different regions are different kernels
+  std::string only{};               ///< only launches in this region get counters; empty = all do
+  std::filesystem::path windows{};  ///< file for sampling windows; empty = not kept
+  std::function<void()> sampling_begins = [] {};  ///< called once CUPTI is ready to sample or count
 };
 
-/// Hears of a process's launches, has some of them counted, and keeps the process's file. What goes wrong is
-/// said once on standard error and never reaches the program.
+/// Follows a process's launches, has some of them counted, and writes the process's file. Errors are printed once on standard error and
+/// never reach the program.
 class Tracer : public ProgramListener {
  public:
   /// @param say prints a line
   Tracer(TracerOptions options, Driver& driver, std::function<void(const std::string&)> say);
 
-  /// Whether the launches that are made have to be told, not only the kernels that have run.
+  /// Whether launches must be reported as they are made, not only the kernels that have run.
   bool counts() const {
     return options_.counting.counted > 0 && options_.why_not_counted.empty();
   }
-  /// There will be no records: what launches say of themselves has to do.
+  /// No records will come: launches are known only from their calls.
   void do_without_records() {
     has_records_ = false;
   }
 
-  /// To be called every fraction of a second: reads what was counted and writes what has changed.
+  /// Call it every fraction of a second: it reads counted launches and writes changes.
   void poll();
-  /// No window is open after this, nor a launch counted, nor a call of CUPTI under way that prepares either, or at most two seconds later.
-  /// Launches are still heard of.
+  /// After this, or at most two seconds later, no window is open, no launch is counted, and no CUPTI call prepares either. Launches are
+  /// still followed.
   void stop_sampling();
-  /// The last call: the process ends. Waits for kernels that are counted, with a deadline.
-  /// @param last_records asks CUPTI for them, once nothing more is counted
+  /// The last call, when the process ends. Waits for counted kernels, with a deadline.
+  /// @param last_records asks CUPTI for them, after counting has ended
   void finish(const std::function<void()>& last_records);
-  /// From now on nothing is done: this is another process, forked.
+  /// Does nothing from now on, as in a forked child process.
   void abandon() {
     abandoned_ = true;
   }
@@ -144,20 +144,20 @@ class Tracer : public ProgramListener {
   struct Context {
     void* handle = nullptr;
     UsedGpu* gpu = nullptr;                   ///< none if the driver does not say
-    std::unique_ptr<ContextCounter> counter;  ///< none where another context of the GPU is counted
-    /// Correlation of the latest launch that is to have a record; 0 before one.
+    std::unique_ptr<ContextCounter> counter;  ///< none if another context of the GPU is counted
+    /// Correlation of the latest launch that should get a record; 0 before one.
     std::atomic<std::uint32_t> latest{0};
   };
-  /// What a call launches: one of these, or nothing that is known.
+  /// The kernel or graph of a call; both null if not known.
   struct Launched {
     TracedKernel* kernel = nullptr;
     TracedGraph* graph = nullptr;
   };
-  /// An executable graph, by the calls that its kernels would be.
+  /// An executable graph, its kernels as launch calls.
   struct Graph {
     std::mutex mutex;
     std::vector<GraphNode> nodes;                ///< in order
-    std::map<std::uint32_t, Launched> launched;  ///< by region; empty again where a node has changed
+    std::map<std::uint32_t, Launched> launched;  ///< by region; cleared when a node changes
   };
   struct Begun;
   /// Why nothing is counted on a GPU any more.
@@ -199,7 +199,7 @@ class Tracer : public ProgramListener {
   void say_what_has_no_record();
   void say_why_nothing_was_counted();
   void say_once(const std::string& line);
-  /// Nothing is counted that was to be.
+  /// Counting was requested and is impossible.
   bool may_not_count() const {
     return options_.counting.counted > 0 && !options_.why_not_counted.empty();
   }
@@ -214,8 +214,8 @@ class Tracer : public ProgramListener {
   Driver& driver_;
   const std::function<void(const std::string&)> say_;
   std::atomic<bool> has_records_{true};
-  std::mutex has_records_mutex_;                   ///< records of no context begin again while they end
-  std::atomic<bool> records_go_elsewhere_{false};  ///< they were asked for, and none came since
+  std::mutex has_records_mutex_;                   ///< no context's records resume while all end
+  std::atomic<bool> records_go_elsewhere_{false};  ///< they were requested, and none came since
   std::mutex keeps_records_mutex_;
   bool keeps_records_ = true;  ///< of any context
   std::atomic<bool> abandoned_{false};
@@ -228,7 +228,7 @@ class Tracer : public ProgramListener {
 
   mutable std::shared_mutex contexts_mutex_;
   std::map<void*, std::shared_ptr<Context>> contexts_;
-  std::multimap<void*, std::shared_ptr<Context>> gone_contexts_;  ///< kept for threads that look at them
+  std::multimap<void*, std::shared_ptr<Context>> gone_contexts_;  ///< kept for threads that still use them
   mutable std::atomic<Context*> latest_context_{nullptr};         ///< one of contexts_
   std::map<int, void*> counted_of_device_;                        ///< the context whose launches are counted
 
@@ -246,7 +246,7 @@ class Tracer : public ProgramListener {
   std::set<int> ends_written_;
   std::map<int, std::int64_t> windows_written_;  ///< by device
 
-  GpuSamplers gpus_;  ///< its threads use all else
+  GpuSamplers gpus_;  ///< last: its threads use all others
 };
 
 }  // namespace occbench
