@@ -10,7 +10,7 @@
 namespace occbench::bench_atomic_forms {
 namespace {
 
-/// Which threads share an address, and how many blocks add.
+/// Threads per address, and the number of blocks that add.
 struct Addresses {
   std::string name;
   std::int64_t threads_per_address;
@@ -18,7 +18,7 @@ struct Addresses {
 };
 
 std::vector<Addresses> addresses_on(const Planner& on) {
-  // Few, because in loops of compare-and-swap on one address one thread succeeds a round trip to L2.
+  // Few, because in compare-and-swap loops on one address only one thread succeeds per round trip to L2.
   constexpr int kFullDevices = 2;
   const std::int64_t many = on.blocks_of_full_device(kAtomicFormsBlockThreads, kFullDevices);
   const std::int64_t few = std::max(1, on.device().sm_count / 8);
@@ -30,7 +30,7 @@ std::vector<Addresses> addresses_on(const Planner& on) {
 Suite suite_of(AtomicForm form, AtomicType type, AtomicScope scope, const Addresses& addresses) {
   if (addresses.name == "one_a_thread" || type == AtomicType::uint64) return Suite::full;
   const bool plain = form == AtomicForm::function && scope == AtomicScope::device;
-  // Where many addresses lie in L2 differs between processes, by up to 6 % of the time.
+  // The placement of many addresses in L2 differs between processes, by up to 6 % of the time.
   if (plain && type == AtomicType::uint32 && addresses.name == "one") return Suite::smoke;
   return scope == AtomicScope::device ? Suite::quick : Suite::full;
 }
@@ -46,7 +46,7 @@ std::vector<Case> cases(const Planner& on) {
     for (const AtomicType type : kAtomicTypes) {
       for (const AtomicForm form : kAtomicFormKinds) {
         for (const AtomicScope scope : kAtomicScopes) {
-          // Atomics of block scope are none between blocks.
+          // Atomics of block scope are not atomic between blocks.
           if (scope == AtomicScope::block && addresses.name == "one") continue;
           const auto variant = std::ranges::find(kAtomicForms.variants,
                                                  atomic_forms_variant(form, type, scope), &Variant::name);

@@ -7,12 +7,12 @@
 namespace occbench::bench_atomics {
 namespace {
 
-/// Every case sums as many values as threads fill the device this many times.
+/// Values of each case, over the threads that fill the device.
 constexpr int kFullWaves = 15;
 constexpr std::int64_t kAddresses[] = {1, 8, 64, 512, 4096, 65'536};
 
-/// Atomics of many threads on few addresses wait for each other; on many, blocks are done so soon that launching
-/// them is what takes time. Where one thread sums for its block, the other warps exit.
+/// Atomics of many threads on few addresses wait for each other; on many, blocks are so short that their
+/// launches dominate the time. If one thread sums for its block, the other warps exit.
 std::string cause_of(std::string_view variant, std::int64_t addresses) {
   if (variant == "thread") return addresses <= 512 ? "atomics" : "atomics+overhead";
   if (variant == "warp") return addresses <= 64 ? "atomics" : "atomics+overhead";

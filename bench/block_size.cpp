@@ -38,7 +38,7 @@ std::vector<Case> cases(const Planner& on) {
          .parameters = {{"block_threads", std::to_string(block_threads)}},
          .expected_cause = on.cause_of_limit(kSpin, "plain", launch, "block_size_limit", "none")});
   }
-  // Of this one the binary holds no machine code: the driver compiles its PTX for whatever GPU there is.
+  // The binary has no machine code of this variant: the driver compiles its PTX for the present GPU.
   Case ptx_only{
       .kernel = &kSpin, .variant = "ptx_only", .launch = {.block_threads = 256}, .suite = Suite::smoke};
   ptx_only.launch.grid_blocks = on.grid(kSpin, ptx_only.variant, ptx_only.launch, kWaves);

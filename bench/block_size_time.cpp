@@ -7,7 +7,7 @@ namespace occbench::bench_block_size_time {
 namespace {
 
 constexpr int kBlockThreads[] = {32, 64, 96, 128, 192, 256, 384, 512, 768, 1024};
-/// Floats read, over those that L2 can hold.
+/// Floats read, relative to the capacity of L2.
 constexpr std::int64_t kL2Times = 2;
 
 std::vector<Case> cases(const Planner& on) {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kBlockThreads = 256;
 
-/// One block on 1, 2, 4, ... and all SMs; then every place of a wave, and eight waves.
+/// One block on 1, 2, 4, ... and all SMs; then one full wave, and eight waves.
 std::vector<std::int64_t> grids(const Planner& on, std::string_view variant) {
   const std::int64_t sms = on.device().sm_count;
   const std::int64_t wave = on.wave(kDataRace, variant, {.block_threads = kBlockThreads});

@@ -14,7 +14,7 @@ namespace {
 constexpr int kBlockThreads = 128;
 constexpr int kBlocksPerSm[] = {1, 2, 4, 8, 16};
 constexpr double kCycles = 400'000;
-/// A launch reads at most so many times what L2 holds.
+/// A launch reads at most this many times the size of L2.
 constexpr int kL2Times = 16;
 constexpr int kReadBytes = 16;
 constexpr int kInFlight = 2;

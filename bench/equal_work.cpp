@@ -11,16 +11,16 @@ namespace {
 
 constexpr double kWaves = 4;
 constexpr int kBlockThreads = 256;
-/// Of a warp that is not slow.
+/// For a warp that is not slow.
 constexpr double kCycles = 20'000;
 
-/// How the warps of a launch differ.
+/// Differences between the warps of a launch.
 struct Imbalance {
   std::string name;
   Distribution distribution;
 };
 
-/// The same number of warps, each with the mean of what they had.
+/// The same number of warps, each with the mean work.
 Work spread_evenly(const Work& work, std::int64_t warps) {
   double total = 0;
   for (std::int64_t warp = 0; warp < warps; ++warp) total += static_cast<double>(work.cycles_of(warp, warps));
@@ -43,7 +43,7 @@ std::string cause_of(const Planner& on, const std::string& remedy, const Launch&
          (remedy == "none" ? "uneven_warps" : "uneven_warps+uneven_blocks");
 }
 
-/// Uneven warps within a block: the block's place is held until its slowest warp ends.
+/// Uneven warps within a block: its resources stay allocated until its slowest warp ends.
 void add_uneven_warps(std::vector<Case>& cases, const Planner& on, const Imbalance& imbalance, Suite suite) {
   const int warp_threads = on.limits().threads_per_warp;
   Launch launch{.block_threads = kBlockThreads};
@@ -71,8 +71,8 @@ void add_uneven_warps(std::vector<Case>& cases, const Planner& on, const Imbalan
   cases.push_back(queue);
 }
 
-/// One and a half blocks for each SM: where two of them run, issue-bound work takes longest. The same warps
-/// in blocks of other sizes give every SM the same number.
+/// One and a half blocks per SM: issue-bound work takes longest on SMs with two. The same warps in blocks of
+/// other sizes give every SM the same number.
 void add_uneven_sms(std::vector<Case>& cases, const Planner& on) {
   constexpr int kWarpsPerSm = 24;
   constexpr int kUnevenWarps = 16;

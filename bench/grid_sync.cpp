@@ -12,7 +12,7 @@ namespace occbench::bench_grid_sync {
 namespace {
 
 constexpr std::int64_t kRounds = 64;
-/// Where a round costs less.
+/// For variants with cheaper rounds.
 constexpr std::int64_t kManyRounds = 2048;
 constexpr double kSpinCycles = 200'000;
 constexpr int kClusterSizes[] = {1, 2, 4, 8, 16};
@@ -41,14 +41,14 @@ void add_grids(std::vector<Case>& cases, const Planner& on, int block_threads) {
                     : block_threads == 256 ? Suite::quick
                                            : Suite::full,
            .parameters = {{"block_threads", text(block_threads)}, {"blocks_per_sm", text(blocks)}},
-           // Without the grid, one warp of a block does all and outlasts the others.
+           // Without the grid barrier, one warp of a block does all the work and outlasts the others.
            .expected_cause = on.cause_of_limit(kGridBarrier, variant, *wave, "shared_memory_limit",
                                                grid ? "barriers" : "uneven_warps")});
     }
   }
 }
 
-/// As many blocks as fit at once, and one more.
+/// The most blocks that fit at once, and one more.
 void add_limits(std::vector<Case>& cases, const Planner& on, int block_threads) {
   Launch launch{.block_threads = block_threads};
   const std::int64_t wave = on.wave(kGridBarrier, "grid", launch);
@@ -81,7 +81,7 @@ void add_groups_of_a_block(std::vector<Case>& cases, const Planner& on, std::str
                    .parameters = {{"block_threads", text(block_threads)}}});
 }
 
-/// As many clusters as the calculator says fit at once; one, which is refused, where there are none.
+/// The calculator's number of clusters that fit at once; if none fits, one, which is refused.
 std::int64_t clusters_at_once(const Planner& on, const Kernel& kernel, std::string_view variant,
                               const Launch& launch, const std::vector<int>& gpcs) {
   if (launch.cluster_blocks == 1) return on.wave(kernel, variant, launch);

@@ -10,9 +10,9 @@ namespace occbench::bench_imbalance_between_blocks {
 namespace {
 
 constexpr int kBlockThreads = 256;
-/// Cycles of a block where the grid is one wave; with more blocks each has so much less.
+/// Cycles of a block if the grid is one wave; with more blocks each has proportionally less.
 constexpr double kCycles = 800'000;
-/// The share of blocks that come last and take kHeavy times as long.
+/// The share of blocks, last in the grid, that take kHeavy times as long.
 constexpr double kLastShare = 0.05;
 constexpr double kHeavy = 8;
 
@@ -35,7 +35,7 @@ std::vector<Shape> shapes(std::int64_t grid_blocks) {
           {"heaviest_last", {WorkForm::last, {static_cast<double>(last), kHeavy}}}};
 }
 
-/// Where the longest blocks begin first, those of later waves even them out.
+/// If the longest blocks begin first, blocks of later waves even out the load.
 std::string cause_of(const std::string& shape, int times) {
   return shape == "equal" || (shape == "linear_down" && times > 1) ? "none" : "uneven_blocks";
 }

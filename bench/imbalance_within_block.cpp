@@ -7,10 +7,10 @@ namespace occbench::bench_imbalance_within_block {
 namespace {
 
 constexpr double kWaves = 4;
-/// Of a warp that is not slow: the slowest, 64 times longer, makes a wave of 1.3 million.
+/// For a warp that is not slow: the slowest, 64 times longer, makes a wave of 1.3 million cycles.
 constexpr double kCycles = 20'000;
 
-/// Warps that differ at random make blocks differ too.
+/// Random differences between warps make blocks differ, too.
 std::string cause_of(const std::string& shape) {
   if (shape == "slow_1") return "overhead";
   return shape.starts_with("slow_") ? "uneven_warps" : "uneven_warps+uneven_blocks";

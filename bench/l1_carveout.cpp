@@ -7,7 +7,7 @@
 namespace occbench::bench_l1_carveout {
 namespace {
 
-/// Multiples of 16 KB around what carveouts leave of L1.
+/// Multiples of 16 KB around the L1 sizes that carveouts leave.
 constexpr std::int64_t kKilobytes[] = {16, 32, 64, 96, 128, 160, 192, 208, 224, 256, 384};
 
 std::vector<Case> cases(const Planner& on) {

@@ -15,12 +15,12 @@ namespace {
 constexpr int kBlockThreads = 128;
 constexpr int kBlocksPerSm[] = {1, 2, 3, 4, 6, 8, 12, 16};
 constexpr double kCycles = 400'000;
-/// A launch reads at most so many times what L2 holds.
+/// A launch reads at most this many times the size of L2.
 constexpr int kL2Times = 16;
 
-/// One whole wave with so many blocks per SM, held there by padding shared memory within the least carveout
-/// that lets an SM be full: the rest stays L1, and as much of it whatever the occupancy. With the driver's
-/// choice the padding would leave an H200's SM 28 KB of 256, where reads of old warps are served first
+/// One whole wave with so many blocks per SM, limited by padding of shared memory. The carveout is the
+/// smallest that allows a full SM, so L1 has the same size at every occupancy. With the driver's choice the
+/// padding would leave an H200's SM 28 KB of 256, and then reads of old warps are served first
 /// (docs/prediction.md, "Device memory").
 std::optional<Launch> wave_of(const Planner& on, const Kernel& kernel, std::string_view variant, int blocks) {
   Launch launch{.block_threads = kBlockThreads};
@@ -75,7 +75,7 @@ std::optional<Case> make_reads(const Planner& on, int bytes, int in_flight, int 
                   on.cause_of_limit(kReads, variant, *launch, "shared_memory_limit", "memory_contention")};
 }
 
-/// As many bytes as the largest reads: half of them read, half of them written.
+/// As many bytes as the largest reads, half of them read and half written.
 Case make_copy(const Planner& on) {
   return {.kernel = &kReads,
           .variant = "copy",
@@ -96,7 +96,7 @@ Case make_chase(const Planner& on, const std::string& memory, std::int64_t exten
 
 std::vector<Case> cases(const Planner& on) {
   const auto l2_bytes = static_cast<std::int64_t>(on.device().l2_bytes);
-  // So many loads that those which find nothing in the cache yet do not count.
+  // Enough loads that initial cache misses do not matter.
   std::vector<Case> cases = {make_copy(on), make_chase(on, "l1", 8LL * 1024, 20'000),
                              make_chase(on, "l2", 1024LL * 1024, 10'000),
                              make_chase(on, "device", 4 * l2_bytes, 1'000)};

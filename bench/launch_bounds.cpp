@@ -27,7 +27,7 @@ std::vector<Case> cases(const Planner& on) {
   for (int blocks = 1; blocks <= on.limits().max_threads_per_sm() / kBlockThreads && blocks <= 8; ++blocks) {
     const Variant& bounded = kRegisterPressure.find("min_blocks_" + std::to_string(blocks));
     cases.push_back(make(bounded, "launch_bounds", blocks));
-    // The same number of registers, by the compiler's option: the largest cap that lets so many blocks fit.
+    // The same limit by the compiler's option: the largest register cap with which so many blocks fit.
     const Variant* capped = nullptr;
     int most = 0;
     for (const Variant& variant : kRegisterPressure.variants) {

@@ -8,7 +8,7 @@ namespace {
 
 /// 100, 75, 50 and 25 % of an SM of 2,048 threads.
 constexpr int kBlocksPerSm[] = {8, 6, 4, 2};
-/// Of full SMs with eight results a thread: with one result it is eight times as many.
+/// For full SMs with eight results per thread; with one result it is eight times as many.
 constexpr int kWaves = 4;
 
 std::vector<Case> cases(const Planner& on) {

@@ -10,7 +10,7 @@ namespace {
 constexpr int kBlockSizes[] = {1, 16, 31, 32, 33, 48, 64};
 constexpr double kSpinWaves = 4;
 constexpr double kSpinCycles = 200'000;
-/// Blocks of one warp are short of work soon: many waves, so that starting them does not decide the time.
+/// Blocks of one warp are short, so many waves keep their start from dominating the time.
 constexpr double kWaves = 8;
 constexpr int kRounds = 32;
 

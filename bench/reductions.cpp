@@ -8,7 +8,7 @@
 namespace occbench::bench_reductions {
 namespace {
 
-/// 256 MiB: more than L2 holds, and few enough for the check's whole numbers.
+/// 256 MiB: more than L2 holds, and small enough for the check's whole numbers.
 constexpr std::int64_t kValues = 1 << 26;
 constexpr int kValuesPerLoad = 4;
 constexpr int kClusterBlocks = 8;
@@ -37,7 +37,8 @@ void add_variant(std::vector<Case>& cases, const Planner& on, std::string_view v
   cases.push_back(make_case(variant, "load_a_thread", launch, Suite::full));
 }
 
-/// As many bytes, read by the suite's fastest reads and not summed across threads: the memory's limit.
+/// As many bytes, read by the suite's fastest reads and not summed across threads: the limit of device
+/// memory.
 Case read_only(const Planner& on) {
   constexpr int kBytes = 16;
   constexpr int kInFlight = 4;

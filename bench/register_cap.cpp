@@ -26,7 +26,7 @@ std::vector<Case> cases(const Planner& on) {
   std::vector<Case> cases;
   for (const int block_threads : {kRegisterPressureBlockThreads, kRegisterPressureBlockThreads / 2}) {
     for (const Variant& variant : kRegisterPressure.variants) {
-      if (variant.name.starts_with("min_blocks_")) continue;  // of launch_bounds
+      if (variant.name.starts_with("min_blocks_")) continue;  // they belong to launch_bounds
       cases.push_back({.kernel = &kRegisterPressure,
                        .variant = variant.name,
                        .launch = {.block_threads = block_threads,

@@ -12,11 +12,11 @@ constexpr int kBlockSizes[] = {128, 192, 256, 384, 512, 768, 1024};
 constexpr LiveRegistersBody kBodies[] = {LiveRegistersBody::throughput, LiveRegistersBody::latency};
 
 /// Every case has the same total work, as many threads as fill the device this many times. 15 is a whole
-/// number of waves at 100, 75, 62.5 and 50 % alike (15, 20, 24, 30), so that no tail hides what occupancy
-/// does to time.
+/// number of waves at 100, 75, 62.5 and 50 % (15, 20, 24, 30), so no tail hides the effect of occupancy on
+/// time.
 constexpr int kFullWaves = 15;
 
-/// About 35,000 cycles for a warp that is alone, 140,000 where 16 share a scheduler or wait for L2.
+/// About 35,000 cycles for a warp alone, 140,000 if 16 share a scheduler or wait for L2.
 int rounds_of(LiveRegistersBody body) {
   return body == LiveRegistersBody::throughput ? 64 : 4;
 }
@@ -62,7 +62,7 @@ void expect_limit(const Planner& on, Case& made, const std::string& limit) {
       on.cause_of_limit(*made.kernel, made.variant, made.launch, limit + "+block_size_limit", "");
 }
 
-/// The control: as few registers as there are, and as many blocks on an SM as with `registers`, by shared
+/// The control: the fewest registers, and as many blocks per SM as with `registers`, limited by shared
 /// memory.
 std::optional<Case> make_control(const Planner& on, LiveRegistersBody body, int registers,
                                  int block_threads) {
@@ -79,7 +79,7 @@ std::optional<Case> make_control(const Planner& on, LiveRegistersBody body, int 
   return control;
 }
 
-/// One warp on the whole device: what a warp needs when nothing contends with it.
+/// One warp on the whole device: the time of a warp without contention.
 Case make_lone_warp(const Planner& on, LiveRegistersBody body) {
   Case alone = make_case(on, body, kLiveRegisterCounts[0], on.limits().threads_per_warp);
   alone.launch.grid_blocks = 1;

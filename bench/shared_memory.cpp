@@ -26,7 +26,7 @@ Case make_case(const Planner& on, std::string_view variant, Launch launch, Suite
   return made;
 }
 
-/// Each size at which a block fewer fits, from both sides: the most bytes with which it still fits, and one
+/// Both sides of each size at which one block fewer fits: the most bytes with which it still fits, and one
 /// more.
 void add_cliffs(std::vector<Case>& cases, const Planner& on, int block_threads) {
   const Launch launch{.block_threads = block_threads};

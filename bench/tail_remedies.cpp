@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kBlockThreads = 256;
 constexpr double kCycles = 200'000;
-/// The remedies that cut the work finer cut it into so many pieces.
+/// Number of pieces, for remedies that split the work.
 constexpr int kPieces = 4;
 constexpr int kClusterBlocks = 8;
 
@@ -39,7 +39,7 @@ Case make_case(const Tail& tail, const std::string& remedy, const Kernel& kernel
               {"remedy", remedy}, {"waves", fmt::format("{:.2f}", tail.waves)}, {"shape", tail.shape}}};
 }
 
-/// As many blocks as the kernel's launch has, each with its share of the work.
+/// A `spin` case with this launch, each block with its share of the work.
 Case make_spin(const Planner& on, const Tail& tail, const std::string& remedy, const Launch& launch,
                double cycles) {
   Case made = make_case(tail, remedy, kSpin, launch, remedy == "plain");
@@ -55,12 +55,12 @@ Case make_persistent(const Planner& on, const Tail& tail, const std::string& rem
   launch.grid_blocks = on.wave(kWorkQueue, "plain", launch);
   Case made = make_case(tail, remedy, kWorkQueue, launch, remedy == "persistent");
   made.items = items;
-  // What a queue leaves is that some blocks get one item more than others.
+  // With a queue, only one effect remains: some blocks get one item more than others.
   made.expected_cause = "uneven_blocks";
   return made;
 }
 
-/// The same blocks, wider, in clusters or in two launches of half the grid each.
+/// The same blocks: wider, in clusters, or in two launches of half the grid each.
 void add_rearranged(std::vector<Case>& cases, const Planner& on, const Tail& tail, std::int64_t blocks) {
   const Launch wider{.block_threads = kPieces * kBlockThreads,
                      .grid_blocks = (blocks + kPieces - 1) / kPieces};

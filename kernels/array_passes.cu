@@ -18,7 +18,7 @@ struct ArrayPassArguments {
   float* output;
 };
 
-/// Neighbours beyond the array are its first or last element.
+/// Neighbours outside the array are clamped to its first or last element.
 __host__ __device__ std::array<std::int64_t, 5> stencil_places(std::int64_t i, std::int64_t size) {
   const auto within = [size](std::int64_t place) { return place < 0 ? 0 : place < size ? place : size - 1; };
   return {i, within(i - 1), within(i + 1), within(i - kStencilWidth), within(i + kStencilWidth)};
@@ -72,13 +72,13 @@ class PreparedArrayPass final : public Prepared {
     return Check::ok;
   }
 
-  /// What has to be read once and written once.
+  /// The data read once and written once.
   Amount useful() const override {
     return {2.0 * static_cast<double>(input_.size() * sizeof(float)), "bytes"};
   }
 
  private:
-  /// Whole numbers so small that each sum is exact.
+  /// Whole numbers small enough that each sum is exact.
   static std::vector<float> inputs(std::int64_t count) {
     std::vector<float> values;
     values.reserve(static_cast<std::size_t>(count));

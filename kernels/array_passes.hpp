@@ -4,9 +4,9 @@
 
 namespace occbench {
 
-/// Passes over arrays in device memory, one element a thread, as programs have them: what a block size costs
-/// in time. No `Work` describes them, so nothing is predicted. `extent` is the number of floats read; threads
-/// beyond it do nothing.
+/// Passes over arrays in device memory, one element per thread, as in programs: they show the time cost of a
+/// block size. No `Work` describes them, so nothing is predicted. `extent` is the number of floats read;
+/// threads beyond it do nothing.
 ///
 /// Variants:
 ///   copy     output[i] = input[i]

@@ -7,8 +7,8 @@
 
 namespace occbench {
 
-/// What the assembler reported at build of every kernel of this library, for each architecture that it was
-/// assembled for. Empty where the build could not keep the reports.
+/// The assembler's reports on every kernel of this library, for each architecture of the build. Empty if the
+/// build could not keep them.
 extern const std::span<const Assembled> kAssembled;
 
 /// A variant that finds its own lines in that table.

@@ -60,7 +60,7 @@ __device__ void add_in_form(Value* total, Value value) {
   }
 }
 
-/// What a thread adds: small, so that a float counts exactly.
+/// The value that a thread adds: small, so that a float sums exactly.
 __host__ __device__ unsigned value_of_thread(unsigned thread) {
   return thread % 7 + 1;
 }
@@ -101,7 +101,7 @@ std::deque<AtomicFormsBuild> all_atomic_forms() {
   return builds;
 }
 
-/// Their names are what the variants' point at.
+/// The variants point to these names.
 const std::deque<AtomicFormsBuild> kAtomicFormsBuilds =
     all_atomic_forms<AtomicType::float32, AtomicType::uint32, AtomicType::uint64>();
 
@@ -130,7 +130,7 @@ class PreparedAtomicForms final : public Prepared {
                   static_cast<unsigned>(threads_per_address_));
   }
 
-  /// Sums are added to what is there.
+  /// Adds to the present contents, so it starts from 0.
   Check check(cudaStream_t stream) override {
     const std::vector<Value> totals = result_of_launch(*this, stream, totals_, 0);
     std::vector<std::uint64_t> reference(totals.size());

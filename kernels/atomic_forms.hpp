@@ -9,18 +9,17 @@
 namespace occbench {
 
 /// Each thread adds its value to device memory by one atomic. `extent` consecutive threads share an address;
-/// more than the launch has means one address for all. The address is computed, so that the compiler cannot
-/// combine a warp's adds.
+/// a larger `extent` than the launch's threads means one address for all. The address is computed, so that
+/// the compiler cannot combine a warp's adds.
 ///
-/// A variant is a form, a type and a scope (atomic_forms_variant), each with machine code of its own on
-/// sm_90:
-///   atomic_ref     cuda::atomic_ref, relaxed fetch_add: ATOM, which returns what was there
+/// A variant is a form, a type and a scope (atomic_forms_variant), each with different machine code on sm_90:
+///   atomic_ref     cuda::atomic_ref, relaxed fetch_add: ATOM, which returns the old value
 ///   function       atomicAdd, atomicAdd_block, atomicAdd_system: RED, which returns nothing
 ///   ordered        cuda::atomic_ref, fetch_add with the default order (sequentially consistent): a fence and
 ///                  ATOM
 ///   compare_swap   a loop of compare_exchange_weak, relaxed: ATOM.CAS
-/// cuda::std::atomic_ref is cuda::atomic_ref of system scope, and atomicAdd of int is that of unsigned: they
-/// would be the same code again (tests/kernels/same_atomics.cu).
+/// cuda::std::atomic_ref is cuda::atomic_ref of system scope, and atomicAdd of int is that of unsigned: their
+/// code would be the same (tests/kernels/same_atomics.cu).
 extern const Kernel kAtomicForms;
 
 inline constexpr int kAtomicFormsBlockThreads = 256;

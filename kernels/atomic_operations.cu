@@ -12,7 +12,7 @@ namespace {
 
 enum class AtomicOperation { add, sub, max, min, compare_swap };
 
-/// Never 0, and less than 0 as often as not, so that both maximum and minimum leave 0.
+/// Never 0, and negative for half of the threads, so that both maximum and minimum change 0.
 __host__ __device__ int operand_of_thread(unsigned thread) {
   const int size = static_cast<int>(thread % 1021) + 1;
   return thread % 2 == 0 ? size : -size;
@@ -37,7 +37,7 @@ const Variant kAtomicOperationsVariants[] = {
     make_variant("min", atomic_operations_kernel<AtomicOperation::min>),
     make_variant("compare_swap", atomic_operations_kernel<AtomicOperation::compare_swap>)};
 
-/// Whether `value` is what operations of threads from `first` up to `end` make of 0.
+/// Whether operations of threads `first` to `end` - 1 can turn 0 into `value`.
 bool is_result(AtomicOperation operation, int value, unsigned first, unsigned end) {
   std::int64_t sum = 0;
   int most = 0;
@@ -82,7 +82,7 @@ class PreparedAtomicOperations final : public Prepared {
     launch_kernel(function_, launch_, stream, values_.data(), static_cast<unsigned>(threads_per_address_));
   }
 
-  /// From zero, as operations change what is there.
+  /// Starts from 0, because operations change the present contents.
   Check check(cudaStream_t stream) override {
     const std::vector<int> values = result_of_launch(*this, stream, values_, 0);
     for (std::size_t i = 0; i < values.size(); ++i) {

@@ -4,13 +4,13 @@
 
 namespace occbench {
 
-/// Each thread does one atomic operation on device memory and drops what it returns. `extent` consecutive
-/// threads share an address, as in atomic_forms. No `Work` describes them, so nothing is predicted.
+/// Each thread does one atomic operation on device memory and drops the result. `extent` consecutive threads
+/// share an address, as in atomic_forms. No `Work` describes them, so nothing is predicted.
 ///
 /// Variants, on 32-bit integers of device scope:
 ///   add, sub, max, min  atomicAdd, atomicSub, atomicMax, atomicMin
-///   compare_swap        one atomicCAS from 0: of the threads of an address one changes it, and only in the
-///                       first launch
+///   compare_swap        one atomicCAS from 0: one thread per address changes it, and only in the first
+///                       launch
 extern const Kernel kAtomicOperations;
 
 inline constexpr int kAtomicOperationsBlockThreads = 256;

@@ -18,7 +18,7 @@ namespace {
 constexpr int kThreads = kAtomicsBlockThreads;
 
 struct AtomicsArguments {
-  const std::uint32_t* values;  ///< one a thread
+  const std::uint32_t* values;  ///< one per thread
   std::uint32_t* totals;
   unsigned addresses;
 };
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(kThreads) block_kernel(AtomicsArguments argume
   if (threadIdx.x == 0) add_atomically(arguments.totals[blockIdx.x % arguments.addresses], sum);
 }
 
-/// A variant, and how many threads share an atomic.
+/// A variant, and the number of threads that share an atomic.
 struct AtomicsBuild {
   std::string_view name;
   void (*function)(AtomicsArguments);
@@ -108,7 +108,7 @@ class PreparedAtomics final : public Prepared {
     launch_kernel(function_, launch_, stream, arguments);
   }
 
-  /// Sums are added to what is there.
+  /// Adds to the present contents.
   Check check(cudaStream_t stream) override {
     const std::vector<std::uint32_t> totals = result_of_launch(*this, stream, totals_, 0x5a);
     std::vector<std::uint32_t> reference(totals_.size(), 0x5a5a5a5aU);

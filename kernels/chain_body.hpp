@@ -1,6 +1,6 @@
 #pragma once
 
-// What the two halves of fma_chains share. It is also compiled at run time, and so includes nothing.
+// Shared by the two halves of fma_chains. It is also compiled at run time, so it includes nothing.
 namespace occbench {
 
 enum class ChainBody { fma, exponential };

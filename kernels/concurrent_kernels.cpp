@@ -12,7 +12,7 @@ class PreparedConcurrentKernels final : public Prepared {
   PreparedConcurrentKernels(const Case& chosen, const Device& device)
       : first_(prepare_spin(chosen, device)), second_(prepare_spin(chosen, device)) {}
 
-  /// The second stream waits for what `stream` held before, and `stream` for the second one's launch.
+  /// The second stream waits for earlier work of `stream`, and `stream` waits for the second launch.
   void launch(cudaStream_t stream) override {
     fork_.record(stream);
     occbench::check(cudaStreamWaitEvent(other_stream_.get(), fork_.get()), "cudaStreamWaitEvent");
@@ -51,7 +51,7 @@ std::unique_ptr<Prepared> prepare(const Case& chosen, const Variant&, const Devi
   return std::make_unique<PreparedConcurrentKernels>(chosen, device);
 }
 
-/// For usage and theory, which are those of one of the two.
+/// For usage and theory of one of the two launches.
 const Variant kVariants[] = {spin_plain()};
 
 }  // namespace

@@ -75,7 +75,7 @@ class PreparedDataRace final : public Prepared {
     launch_kernel(function_, launch_, stream, total_.data());
   }
 
-  /// At least one update is always there; more than all of them never are.
+  /// The total is at least one update and at most all of them.
   Check check(cudaStream_t stream) override {
     const std::int64_t found = updates_found(stream);
     if (found == updates_) return Check::ok;

@@ -6,17 +6,16 @@
 
 namespace occbench {
 
-/// One counter in device memory to which threads add 1. Without an atomic, updates get lost: between the read
-/// of one thread and its write another one reads the same old value. The sum is of integers, so that the
+/// One counter in device memory to which threads add 1. Without an atomic, updates get lost: another thread
+/// reads the same old value between a thread's read and its write. The sum is of integers, so that the
 /// missing updates can be counted exactly.
 ///
-/// Variants: kPlainAdd, kRelaxedAdd or kAtomicAdd, by every thread or by thread 0 of each block
-/// (data_race_variant).
+/// Variants: plain, relaxed or atomic, by every thread or by thread 0 of each block (data_race_variant).
 /// - plain: total = total + 1, a load that L1 can serve, an add and a store
-/// - relaxed: load and store are relaxed atomics of device scope (cuda::atomic_ref). The memory model calls
-///   this no data race, and updates still get lost.
+/// - relaxed: load and store are relaxed atomics of device scope (cuda::atomic_ref). The memory model does
+///   not call this a data race, but updates still get lost.
 /// - atomic: one relaxed fetch_add of device scope
-/// The result of the first two is wrong by design: `check` then says lost_updates. `atomic` has to lose none.
+/// The result of the first two is wrong by design: `check` then returns lost_updates. `atomic` must lose none.
 extern const Kernel kDataRace;
 
 enum class RaceForm { plain, relaxed, atomic };

@@ -10,7 +10,7 @@ namespace occbench {
 /// The kernels of this library that `occbench sweep` varies, in the order in which it lists them.
 std::vector<Family> kernel_families();
 
-// One family each, with the axes that it has beside those of every launch.
+// One family each, with its axes in addition to those of every launch.
 Family spin_family();
 Family live_registers_family();
 Family register_pressure_family();

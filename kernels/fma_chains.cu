@@ -21,7 +21,7 @@
 namespace occbench {
 namespace {
 
-/// One variant with all that is known of it before it runs.
+/// One variant with everything known before it runs.
 struct ChainBuild {
   ChainBody body;
   int chains;
@@ -104,7 +104,7 @@ class PreparedFmaChains final : public Prepared {
     return inputs;
   }
 
-  /// The host's multiply-add rounds as the device's does; a power and its logarithm give the value back but
+  /// The host's multiply-add rounds as the device's does; a power and its logarithm return the value except
   /// for the last places.
   bool agrees(float sum, float reference) const {
     if (build_.body == ChainBody::fma) return sum == reference;
@@ -138,7 +138,7 @@ class PreparedFmaChains final : public Prepared {
   DeviceBuffer<float> sums_;
 };
 
-/// For how long warps that can issue in every cycle stay in lockstep, where it is known for the capability.
+/// Lockstep time of warps that can issue in every cycle, if known for the compute capability.
 std::optional<double> lockstep_cycles(const Limits& limits, ChainBody body, int chains) {
   if (body != ChainBody::fma || limits.compute_capability != kCostsOf) return std::nullopt;
   return known_cost("fma_chains", "lockstep_cycles_of_" + std::to_string(chains));

@@ -6,9 +6,9 @@
 namespace occbench {
 namespace {
 
-/// So close to 1 that a multiply-add more or less shows at the end; part of the instruction, so that it reads
-/// two registers: three of them, of which no other instruction of the warp has just used one, take two
-/// cycles.
+/// So close to 1 that one multiply-add more or less changes the result. It is an immediate, so that the
+/// instruction reads two registers: reading three that no other instruction of the warp has just used takes
+/// two cycles.
 inline constexpr float kFactor = 0.99995F;
 /// Threads with the same number modulo this have the same inputs.
 inline constexpr unsigned kChainInputSets = 8;
@@ -16,10 +16,10 @@ inline constexpr unsigned kChainInputSets = 8;
 struct ChainArguments {
   const float* inputs;  ///< [kMostChains + 1][kChainInputSets]: first values, addend
   int rounds;
-  float* sums;  ///< one a thread
+  float* sums;  ///< one per thread
 };
 
-/// Dependent instructions of a chain in a round. An instruction of the loop's own is one in 80 or fewer.
+/// Dependent instructions of a chain in a round. At most one instruction in 80 is loop overhead.
 constexpr int steps(ChainBody body, int chains) {
   return (body == ChainBody::fma ? 512 : 256) / chains;
 }
@@ -36,7 +36,7 @@ __device__ inline float logarithm(float value) {
   return result;
 }
 
-/// A multiply-add, or by turns a power of two and the logarithm that undoes it.
+/// A multiply-add, or alternately a power of two and the logarithm that undoes it.
 template <ChainBody kBody>
 __device__ float next(float value, int step, float addend) {
   if constexpr (kBody == ChainBody::fma) return __fmaf_rn(value, kFactor, addend);

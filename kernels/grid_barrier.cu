@@ -72,7 +72,7 @@ __global__ void cluster_kernel(GridBarrierArguments arguments) {
     if (threadIdx.x == 0) value = next_value(of_neighbour[round % 2]);
   }
   if (threadIdx.x == 0) arguments.last[blockIdx.x] = value;
-  cluster.sync();  // nobody's shared memory may go while a neighbour reads it
+  cluster.sync();  // no block may exit while a neighbour reads its shared memory
 #endif
 }
 
@@ -90,7 +90,7 @@ __global__ void grid_kernel(GridBarrierArguments arguments) {
   if (threadIdx.x == 0) arguments.last[blockIdx.x] = value;
 }
 
-/// Who makes up a group.
+/// The members of a group.
 enum class Members { threads_of_tile, threads_of_block, blocks_of_cluster, blocks_of_grid, one_block };
 
 struct GridBarrierBuild {
@@ -150,7 +150,8 @@ class PreparedGridBarrier final : public Prepared {
   Check check(cudaStream_t stream) override {
     if (is_grid() && launch_.grid_blocks > fitting_blocks_) find_refused(stream);
     const std::vector<std::uint32_t> last = result_of_launch(*this, stream, last_);
-    // Every round is 3 x value + 1 of the neighbour's: all of them one multiplication and addition.
+    // Every round computes 3 x + 1 of the neighbour's value x: all rounds together are one multiplication and
+    // addition.
     std::uint32_t factor = 1;
     std::uint32_t addend = 0;
     for (int round = 0; round < rounds_; ++round) {

@@ -17,7 +17,7 @@ struct L1ReuseArguments {
   const uint4* words;
   int steps;  ///< of kL1ReuseStepBytes
   int rounds;
-  std::uint32_t* sums;  ///< one a thread
+  std::uint32_t* sums;  ///< one per thread
 };
 
 __global__ void __launch_bounds__(kL1ReuseBlockThreads) l1_reuse_kernel(L1ReuseArguments arguments) {
@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(kL1ReuseBlockThreads) l1_reuse_kernel(L1ReuseA
       for (const uint4& four : words) sum += four.x + four.y + four.z + four.w;
       place += kLoads * kL1ReuseBlockThreads;
     }
-    // A number that depends on the round, so that rounds cannot be exchanged for a multiplication.
+    // A value that depends on the round, so that the compiler cannot replace rounds by a multiplication.
     sum ^= static_cast<std::uint32_t>(round);
   }
   arguments.sums[blockIdx.x * blockDim.x + threadIdx.x] = sum;

@@ -14,8 +14,8 @@ namespace {
 
 constexpr int kSteps = 128;
 
-/// Values that fill so many registers: what is left of them holds the sum, the thread's number, an address,
-/// and with loads the addend.
+/// Values that fill so many registers: the rest hold the sum, the thread's number, an address, and with loads
+/// the addend.
 constexpr MultiplyAddShape shape_of(LiveRegistersBody body, int registers) {
   return body == LiveRegistersBody::latency ? MultiplyAddShape{registers - 7, kSteps, 1}
                                             : MultiplyAddShape{registers - 6, kSteps, 0};
@@ -27,7 +27,7 @@ __global__ void __maxnreg__(kRegisters) live_registers_kernel(MultiplyAddArgumen
   multiply_add_rounds<kShape.values, kShape.steps, kShape.steps_per_load>(arguments);
 }
 
-/// One variant with all that is known of it before it runs.
+/// One variant with everything known before it runs.
 struct LiveRegistersBuild {
   LiveRegistersBody body;
   int registers;

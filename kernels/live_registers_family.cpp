@@ -17,7 +17,7 @@ constexpr std::string_view kResident = "resident";
 constexpr std::string_view kThroughput = "throughput";
 constexpr std::string_view kLatency = "latency";
 
-/// Warps that stay wait for a clock, as those of spin do.
+/// Resident warps wait for a clock, as those of spin do.
 const Kernel kResidentRegisters{.name = "live_registers",
                                 .description = "warps that stay, with more values alive in registers",
                                 .variants = {},
@@ -42,14 +42,14 @@ std::shared_ptr<RuntimeKernel> compile_values(const Point& at, const Device& dev
                     {.function = function_of(body, values), .compute_capability = device.compute_capability});
 }
 
-/// A build and how many values it keeps alive.
+/// A build and the number of values that it keeps alive.
 struct Build {
   std::shared_ptr<RuntimeKernel> code;
   int values;
 };
 
-/// The most values that fit in exactly as many registers as are asked for, without a spill. What is left of
-/// them holds the sum, the thread's number and addresses: 5 to 12 registers, by body and architecture.
+/// The most values that fit in exactly the requested number of registers, without a spill. The other
+/// registers hold the sum, the thread's number and addresses: 5 to 12 registers, by body and architecture.
 Build with_exact_registers(const Point& at, const Device& device, std::string_view body, int registers) {
   std::string why = fmt::format("--registers ={}: a thread of this kernel needs more", registers);
   for (const int others : {body == kThroughput ? 6 : 8, 7, 9, 6, 8, 10, 5, 11, 12}) {

@@ -48,7 +48,7 @@ std::vector<float> random_floats(std::size_t count, std::uint32_t seed) {
 
 class PreparedMultiplyAdd final : public Prepared {
  public:
-  /// @param stay_cycles of a kernel that takes them, as its second argument
+  /// @param stay_cycles second argument of a kernel that takes it
   PreparedMultiplyAdd(const MultiplyAddShape& shape, const Case& chosen, const Variant& variant, int rounds,
                       std::optional<long long> stay_cycles)
       : shape_(shape),

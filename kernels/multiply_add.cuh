@@ -21,7 +21,7 @@ __device__ void multiply_add_rounds(const MultiplyAddArguments& arguments) {
         if (step % kStepsPerLoad == 0) {
           const auto* const place =
               reinterpret_cast<const char*>(arguments.table) + (__float_as_uint(sum) & kTableByteMask);
-          addend = __ldcg(reinterpret_cast<const float*>(place));  // around L1
+          addend = __ldcg(reinterpret_cast<const float*>(place));  // bypasses L1
         }
       }
       sum = __fmaf_rn(sum, values[step % kValues], addend);

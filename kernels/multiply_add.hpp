@@ -7,8 +7,8 @@
 
 namespace occbench {
 
-/// What each warp does in `rounds` rounds: cycles for a warp that has the SM to itself and spills nothing,
-/// and the instructions that it issues (predict/kernel_costs.hpp).
+/// Work of each warp in `rounds` rounds: cycles of a warp alone on the SM without spills, and its
+/// instructions (predict/kernel_costs.hpp).
 Work multiply_add_work(const MultiplyAddShape& shape, int rounds);
 
 /// The host half: random inputs, a reference computed with the host's own multiply-add, which is exact to the
@@ -16,8 +16,8 @@ Work multiply_add_work(const MultiplyAddShape& shape, int rounds);
 std::unique_ptr<Prepared> prepare_multiply_add(const MultiplyAddShape& shape, const Case& chosen,
                                                const Variant& variant);
 
-/// Likewise of a kernel that also takes the cycles for which its warps stay, after one round. The case's work
-/// is equal for all blocks. @throws InputError where it is not
+/// Likewise for a kernel whose warps do one round and then stay for a number of cycles, also an argument.
+/// @throws InputError if the case's work is not equal for all blocks
 std::unique_ptr<Prepared> prepare_resident(const MultiplyAddShape& shape, const Case& chosen,
                                            const Variant& variant);
 

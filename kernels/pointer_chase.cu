@@ -16,9 +16,8 @@ namespace {
 
 constexpr std::size_t kWordsPerLine = kPointerChaseLineBytes / sizeof(std::uint32_t);
 
-/// @param next   for each line of the chain, in its first word, the index of the word of the line that
-/// follows
-/// @param place  where the last launch ended, and then where this one does
+/// @param next   in the first word of each line of the chain, the word index of the next line
+/// @param place  where the last launch ended; receives where this one ends
 __global__ void pointer_chase_kernel(const std::uint32_t* next, std::uint32_t* place, std::int64_t loads) {
   std::uint32_t here = *place;
 #pragma unroll 8
@@ -28,7 +27,7 @@ __global__ void pointer_chase_kernel(const std::uint32_t* next, std::uint32_t* p
 
 const Variant kPointerChaseVariants[] = {make_variant("plain", pointer_chase_kernel)};
 
-/// What follows each line in one cycle through all of them, in random order (Sattolo's algorithm).
+/// The next line of each line, in one random cycle through all of them (Sattolo's algorithm).
 std::vector<std::uint32_t> random_cycle(std::size_t lines) {
   std::mt19937 generator(1);
   std::vector<std::uint32_t> follows(lines);

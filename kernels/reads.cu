@@ -18,10 +18,10 @@
 namespace occbench {
 namespace {
 
-/// The buffer holds this many random words over and over.
+/// The buffer repeats this many random words.
 constexpr std::size_t kTileWords = 1U << 20;
 
-/// One variant with all that is known of it before it runs.
+/// One variant with everything known before it runs.
 struct ReadsBuild {
   int bytes;
   int in_flight;
@@ -60,14 +60,14 @@ const std::vector<Variant> kReadsVariants = [] {
   return variants;
 }();
 
-/// Words of so many bytes, rounded up to whole tiles.
+/// Words in `bytes` bytes, rounded up to whole tiles.
 std::size_t whole_tiles(std::size_t bytes) {
   constexpr std::size_t kTileBytes = kTileWords * sizeof(std::uint32_t);
   return (bytes + kTileBytes - 1) / kTileBytes * kTileWords;
 }
 
-/// Parts of equal size, of which each launch uses the next, so many that what a launch used last has left L2
-/// when it is used again; two where the case is small and its time says nothing.
+/// Parts of equal size; each launch uses the next one. There are enough that a part has left L2 when it is
+/// used again; two if the case is small and its time does not matter.
 class RotatingBuffer {
  public:
   RotatingBuffer(std::size_t part_bytes, const Case& chosen, const Device& device)
@@ -94,7 +94,7 @@ class RotatingBuffer {
     return tile_;
   }
 
-  /// Of the first words of any part.
+  /// Sum of the first `count` words of any part.
   std::uint32_t sum_of_first(std::size_t count) const {
     const auto sum = [&](std::size_t words) {
       std::uint32_t total = 0;
@@ -151,7 +151,7 @@ class PreparedReads final : public Prepared {
   DeviceBuffer<std::uint32_t> sums_;
 };
 
-/// Each launch copies the first half of a part to its second.
+/// Each launch copies the first half of a part to its second half.
 class PreparedCopy final : public Prepared {
  public:
   PreparedCopy(const Case& chosen, const Device& device)
@@ -162,7 +162,7 @@ class PreparedCopy final : public Prepared {
     copy(buffer_.next_part(), stream);
   }
 
-  /// Looks at the first and the last tile.
+  /// Checks the first and the last tile.
   Check check(cudaStream_t stream) override {
     std::uint32_t* const source = buffer_.next_part();
     occbench::check(cudaMemsetAsync(source + words_, 0xff, bytes(), stream), "cudaMemsetAsync");

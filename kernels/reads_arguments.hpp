@@ -2,16 +2,16 @@
 
 #include <cstdint>
 
-// What the two halves of reads share. It is also compiled at run time, and so includes next to nothing.
+// Shared by the two halves of reads. It is also compiled at run time, so it includes almost nothing.
 namespace occbench {
 
-/// Threads of a block, at most.
+/// Most threads of a block.
 inline constexpr int kReadsBlockThreads = 128;
 
 struct ReadsArguments {
   const void* source;
   std::int64_t waits;
-  std::uint32_t* sums;  ///< one a thread
+  std::uint32_t* sums;  ///< one per thread
 };
 
 }  // namespace occbench

@@ -18,7 +18,7 @@ __device__ inline std::uint32_t sum_of(uint4 words) {
   return words.x + words.y + words.z + words.w;
 }
 
-/// Bounded so that the compiler takes the registers that all loads under way need, and not fewer for more
+/// Bounded so that the compiler uses the registers that all loads in flight need, and not fewer for more
 /// warps.
 template <typename Words, int kInFlight>
 __global__ void __launch_bounds__(kReadsBlockThreads, 8) reads_kernel(ReadsArguments arguments) {

@@ -16,8 +16,8 @@
 namespace occbench {
 namespace {
 
-/// A variant, its function, and the additions that its way to put `blocks` blocks of threads together makes
-/// at most of one value.
+/// A variant, its function, and the most additions that one value goes through when a launch's threads are
+/// combined.
 struct ReductionBuild {
   std::string_view name;
   void (*function)(ReductionArguments);
@@ -70,7 +70,7 @@ std::vector<float> table_of_reals() {
   return table;
 }
 
-/// Of the first `count` values that repeat the table, none of which is negative.
+/// Sum of the first `count` values that repeat the table; none is negative.
 double sum_of_repeated(const std::vector<float>& table, std::size_t count) {
   const auto sum = [&](std::size_t first) {
     return std::accumulate(table.begin(), table.begin() + static_cast<std::ptrdiff_t>(first), 0.0);
@@ -80,7 +80,7 @@ double sum_of_repeated(const std::vector<float>& table, std::size_t count) {
 
 class PreparedReduction : public Prepared {
  public:
-  /// @param additions at most, of one value
+  /// @param additions most that one value goes through
   PreparedReduction(std::size_t count, double additions)
       : additions_(additions), values_(count), table_(kTableLength), total_(1) {}
 
@@ -129,7 +129,7 @@ class PreparedReduction : public Prepared {
   DeviceBuffer<float> total_;
 };
 
-/// Of a thread that reads every `threads`th group of four values.
+/// Additions of a thread that reads every `threads`th group of four values.
 double additions_of_thread(std::size_t count, double threads) {
   return std::ceil(static_cast<double>(count) / 4 / threads) + 2;
 }
@@ -162,7 +162,7 @@ class PreparedOwnReduction final : public PreparedReduction {
   DeviceBuffer<unsigned> arrived_;
 };
 
-/// Its order is CUB's own, of at least a warp on each SM.
+/// The order is CUB's own, with at least one warp on each SM.
 class PreparedCubDevice final : public PreparedReduction {
  public:
   PreparedCubDevice(std::size_t count, const Device& device)

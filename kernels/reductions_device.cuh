@@ -19,8 +19,8 @@ struct ReductionArguments {
   const float4* values;
   std::int64_t quads;  ///< groups of four values
   float* total;
-  float* partials;    ///< one a block, for `last_block`
-  unsigned* arrived;  ///< blocks that have stored theirs; 0 before a launch and after it
+  float* partials;    ///< one per block, for `last_block`
+  unsigned* arrived;  ///< blocks that have stored their partial; 0 before and after a launch
 };
 
 constexpr int kReductionWarps = kReductionThreads / kThreadsPerWarp;
@@ -45,7 +45,7 @@ __device__ float sum_of_thread(const ReductionArguments& arguments) {
   return (sum.x + sum.y) + (sum.z + sum.w);
 }
 
-/// For the first of `kLanes` lanes.
+/// Valid in the first of `kLanes` lanes.
 template <int kLanes>
 __device__ float sum_of_lanes(float sum) {
 #pragma unroll
@@ -55,7 +55,7 @@ __device__ float sum_of_lanes(float sum) {
   return sum;
 }
 
-/// For thread 0.
+/// Valid in thread 0.
 __device__ float sum_of_block(float sum) {
   __shared__ float sums[kReductionWarps];
   sum = sum_of_lanes<kThreadsPerWarp>(sum);
@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(kReductionThreads) reduce_by_cluster(Reduction
     const float of_cluster = sum_of_lanes<kThreadsPerWarp>(each);
     if (rank == 0) add_to_total(arguments.total, of_cluster);
   }
-  cluster.sync();  // no block's shared memory may go while another one reads it
+  cluster.sync();  // no block may exit while another one reads its shared memory
 #endif
 }
 
@@ -143,7 +143,7 @@ __global__ void __launch_bounds__(kReductionThreads) reduce_by_last_block(Reduct
   *arguments.arrived = 0;
 }
 
-/// Values that repeat a table again and again.
+/// Fills `values` with repetitions of a table.
 __global__ void repeat_table(const float* table, std::int64_t length, float* values, std::int64_t count) {
   const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
   for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count;

@@ -22,8 +22,8 @@ __global__ void __maxnreg__(kRegisters) maxnreg_kernel(MultiplyAddArguments argu
   register_pressure_rounds(arguments);
 }
 
-/// Warps that an SM can hold, of the architecture that is being compiled for: `max_warps_per_sm` of the
-/// limits table, which launch bounds cannot read. The host's pass only sees that there are bounds.
+/// Warps that an SM of the compiled architecture can hold: `max_warps_per_sm` of the limits table, which
+/// launch bounds cannot read. The host pass only needs some bounds.
 constexpr int max_warps_per_sm() {
 #ifndef __CUDA_ARCH__
   return 64;
@@ -36,7 +36,7 @@ constexpr int max_warps_per_sm() {
 #endif
 }
 
-/// No more than an SM can hold, with which ptxas would ignore the bound.
+/// At most the blocks that an SM can hold: beyond that, ptxas would ignore the bound.
 constexpr int possible_blocks(int blocks) {
   return std::min(blocks, max_warps_per_sm() * 32 / kRegisterPressureBlockThreads);
 }
@@ -51,7 +51,7 @@ using RegisterCaps = std::integer_sequence<int,
 #include "register_pressure_register_caps.inc"
                                            >;
 
-/// Variants whose names end in a number: the names outlive them, for the variants point into them.
+/// Variants whose names end in a number. The names are static, because the variants point into them.
 template <int... kNumbers, typename Make>
 void add_variants(std::vector<Variant>& variants, const std::string& prefix,
                   std::integer_sequence<int, kNumbers...>, Make make) {

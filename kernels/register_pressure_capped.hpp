@@ -2,7 +2,7 @@
 
 namespace occbench {
 
-/// The function of the build with -maxrregcount=kCap, each from an object file of its own.
+/// The function of the build with -maxrregcount=kCap; each cap has its own object file.
 template <int kCap>
 const void* register_pressure_capped();
 

@@ -8,8 +8,8 @@
 
 namespace occbench {
 
-/// What one launch writes into `results`, every byte of which is `poison` before, so that what the kernel
-/// left out shows. @throws CudaError
+/// Results of one launch. Every byte of `results` is `poison` before, so that unwritten elements show.
+/// @throws CudaError
 template <typename T>
 std::vector<T> result_of_launch(Prepared& prepared, cudaStream_t stream, DeviceBuffer<T>& results,
                                 unsigned char poison = 0xff) {

@@ -15,13 +15,13 @@
 namespace occbench {
 namespace {
 
-/// A block of the product has a square of so many threads, and computes so many columns.
+/// A block of the product has kTile x kTile threads and computes kTile columns.
 constexpr int kTile = 16;
 static_assert(kTile * kTile == kResultsPerThreadBlockThreads);
 constexpr int kMostResults = 8;
-/// Rows of the product: a block of eight results a thread computes 128.
+/// Rows of the product; a block with eight results per thread computes 128.
 constexpr int kProductRows = 4096;
-/// Multiply-adds of a result.
+/// Multiply-adds per result.
 constexpr int kProductDepth = 512;
 
 struct ProductArguments {
@@ -62,21 +62,21 @@ __global__ void __launch_bounds__(kResultsPerThreadBlockThreads) product_kernel(
   }
 }
 
-/// Lines of 128 bytes in the table: 4 MiB, too many for an L1 and few enough for an L2.
+/// Lines of 128 bytes in the table: 4 MiB, too large for L1 and small enough for L2.
 constexpr unsigned kWalkLines = 1U << 15;
 constexpr int kWalkSteps = 64;
 
 struct WalkArguments {
   const std::uint32_t* next;  ///< [kWalkLines][32]: each word of a line is the line that follows
-  std::uint32_t* ends;        ///< one a result
+  std::uint32_t* ends;        ///< one per result
 };
 
-/// A warp walks as one: its lanes read the words of one line.
+/// A warp walks as a unit: its lanes read the words of one line.
 __device__ std::uint32_t follow(const WalkArguments& of, std::uint32_t line) {
   return __ldcg(of.next + line * 32 + threadIdx.x % 32);
 }
 
-/// Result `result` of this thread. The threads of a warp have the same start.
+/// Start of this thread's result `result`. The threads of a warp have the same start.
 template <int kResults>
 __device__ std::uint32_t start_of_walk(int result) {
   const unsigned warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
@@ -134,7 +134,7 @@ std::deque<ResultsBuild> all_results_builds() {
   return builds;
 }
 
-/// Their names are what the variants' point at.
+/// The variants point to these names.
 const std::deque<ResultsBuild>& results_builds() {
   static const std::deque<ResultsBuild> builds = all_results_builds<1, 2, 4, kMostResults>();
   return builds;
@@ -147,7 +147,7 @@ const std::vector<Variant> kResultsVariants = [] {
   return variants;
 }();
 
-/// Whole numbers so small that each sum of a product is exact.
+/// Whole numbers small enough that each sum of a product is exact.
 std::vector<float> small_numbers(std::size_t count) {
   std::vector<float> numbers;
   numbers.reserve(count);
@@ -175,7 +175,7 @@ class PreparedProduct final : public Prepared {
                   ProductArguments{device_a_.data(), device_b_.data(), columns_, c_.data()});
   }
 
-  /// Each row of C times a vector, against A times (B times that vector), in whole numbers (Freivalds).
+  /// Compares each row of C times a vector with A times (B times that vector), in whole numbers (Freivalds).
   Check check(cudaStream_t stream) override {
     const std::vector<float> c = result_of_launch(*this, stream, c_);
     const auto vector = [](int column) { return static_cast<std::int64_t>(column % 5 + 1); };
@@ -219,8 +219,8 @@ class PreparedProduct final : public Prepared {
   DeviceBuffer<float> c_;
 };
 
-/// A cycle through all lines, each after the one `kWalkStride` before it: odd, so that it meets them all, and
-/// far, so that no line is near the one before.
+/// Stride of a cycle through all lines: odd, so that it reaches all of them, and large, so that no line is
+/// near the previous one.
 constexpr unsigned kWalkStride = 12'345;
 
 std::vector<std::uint32_t> walk_table() {

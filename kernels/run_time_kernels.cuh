@@ -5,7 +5,7 @@
 #include "kernels/static_shared.cuh"
 #include "kernels/stay.hpp"
 
-// The kernels of multiply-adds that are compiled at run time, for whatever number of registers is asked for.
+// The multiply-add kernels that are compiled at run time, for any requested number of registers.
 namespace occbench {
 
 template <int kValues, int kSteps, int kStepsPerLoad>
@@ -14,7 +14,8 @@ __global__ void live_registers_at_run_time(MultiplyAddArguments arguments) {
   multiply_add_rounds<kValues, kSteps, kStepsPerLoad>(arguments);
 }
 
-/// The same, and then each warp stays until its cycles are over: occupancy by registers, of a known duration.
+/// The same, and then each warp stays until its cycles are over: occupancy limited by registers, with a known
+/// duration.
 template <int kValues, int kSteps>
 __global__ void resident_registers_at_run_time(MultiplyAddArguments arguments, long long cycles) {
   const long long start = clock64();

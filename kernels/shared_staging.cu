@@ -76,7 +76,7 @@ class PreparedSharedStaging final : public Prepared {
   }
 
  private:
-  /// What each thread of a block finds in `words` words that were filled from the source's word `first` on.
+  /// Adds each thread's sum of `words` words that were filled from the source's word `first` on.
   void add_sums(std::uint32_t* threads, std::uint32_t block, std::uint32_t first, std::uint32_t words) const {
     std::uint32_t thread = 0;
     for (std::uint32_t i = 0; i < words; ++i) {

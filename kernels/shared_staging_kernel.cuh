@@ -15,7 +15,7 @@ struct SharedStagingArguments {
   const std::uint32_t* source;
   std::uint32_t dynamic_words;
   std::uint32_t cycles;
-  std::uint32_t* sums;  ///< one a thread
+  std::uint32_t* sums;  ///< one per thread
 };
 
 __device__ inline void fill(std::uint32_t* shared, std::uint32_t words, const std::uint32_t* source,
@@ -25,7 +25,7 @@ __device__ inline void fill(std::uint32_t* shared, std::uint32_t words, const st
   }
 }
 
-/// Of words that other threads wrote.
+/// Sums words that other threads wrote.
 __device__ inline std::uint32_t sum_up(const std::uint32_t* shared, std::uint32_t words) {
   std::uint32_t sum = 0;
   for (std::uint32_t i = threadIdx.x; i < words; i += blockDim.x) sum += shared[words - 1 - i];

@@ -7,7 +7,7 @@
 namespace occbench {
 namespace {
 
-/// @param records null when timed or counted: writing would make another launch of it
+/// @param records null when timed or counted: writing records would change the launch
 __global__ void spin_kernel(WarpCyclesView cycles, WarpRecord* records) {
   const long long start = clock64();
   keep_static_shared();

@@ -4,11 +4,11 @@
 
 namespace occbench {
 
-// The compiled functions of hold, which may be asked for at any time, also before kSpin itself is ready.
+// The compiled functions of spin, available at any time, also before kSpin is initialized.
 
 Variant spin_plain();
 
-/// From a file that has PTX of compute capability 7.5 and no machine code.
+/// From a file with PTX of compute capability 7.5 and without machine code.
 Variant spin_as_ptx();
 
 }  // namespace occbench

@@ -2,11 +2,11 @@
 
 #include <cstdint>
 
-// What kernels whose warps stay for a time share with their host halves. It is also compiled at run time, and
-// so includes next to nothing.
+// Shared by kernels whose warps stay for a time and their host halves. It is also compiled at run time, so it
+// includes almost nothing.
 namespace occbench {
 
-/// How long each warp of a launch has to stay, in device memory, as a kernel's parameter.
+/// Cycles for which each warp of a launch must stay, in device memory, as a kernel parameter.
 struct WarpCyclesView {
   const std::uint32_t* values;
   std::int64_t block_stride;
@@ -19,14 +19,14 @@ struct WarpCyclesView {
 #endif
 };
 
-/// Of warps that stay() for a time: fits to the counters of six H200s found 2 to 2.54 (kernels/spin.cu).
+/// For warps in stay(): fits to the counters of six H200s found 2 to 2.54 (kernels/spin.cu).
 inline constexpr double kPollCyclesPerWarp = 2.5;
 
 #ifdef __CUDACC__
-/// Stays until `wanted` cycles have gone by since `start` (clock64). Warps that look often keep the younger
-/// ones of their sub-partition from looking at all: in uneven work with sleeps of 20 ns, some stayed a
-/// quarter longer than they were to. So they look seldom until little is left: a sleep may last twice as long
-/// as asked for, 400 ns or 1,200 cycles at 3 GHz.
+/// Stays until `wanted` cycles have passed since `start` (clock64). Warps that poll often keep younger warps
+/// of their sub-partition from polling at all: in uneven work with sleeps of 20 ns, some stayed a quarter too
+/// long. So they poll rarely until little is left: a sleep may last twice as long as requested, 400 ns or
+/// 1,200 cycles at 3 GHz.
 __device__ inline void stay(long long start, long long wanted) {
   constexpr long long kLittle = 2'000;
   while (true) {

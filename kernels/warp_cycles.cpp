@@ -9,7 +9,7 @@ namespace occbench {
 
 WarpCycles::WarpCycles(Work work, std::int64_t blocks, int warps_per_block)
     : work_(std::move(work)), blocks_(blocks), warps_per_block_(warps_per_block) {
-  // One value serves all units of equal work; a stride of 0 makes each of them read it.
+  // All units of equal work share one value; a stride of 0 makes each of them read it.
   const bool one_value = work_.distribution.form == WorkForm::equal;
   const std::int64_t units = one_value ? 1 : work_.unit_count(blocks, warps_per_block);
   block_stride_ = one_value ? 0 : work_.unit_of(1, 0, warps_per_block);

@@ -8,11 +8,11 @@
 
 namespace occbench {
 
-/// The cycles that `Work` gives each warp of `blocks` blocks: one value for equal work, else one a block or a
+/// The cycles that `Work` gives each warp of `blocks` blocks: one value for equal work, else one per block or
 /// warp.
 class WarpCycles {
  public:
-  /// @throws InputError where a unit is longer than 4,294,967,294 cycles; CudaError.
+  /// @throws InputError if a unit is longer than 4,294,967,294 cycles; CudaError.
   WarpCycles(Work work, std::int64_t blocks, int warps_per_block);
 
   WarpCyclesView view() const {
@@ -34,9 +34,9 @@ class WarpCycles {
   DeviceBuffer<std::uint32_t> values_;
 };
 
-/// Whether a unit that had to stay for `wanted` cycles and stayed for `held` did so: not shorter, and no
-/// longer than by what starting, sleeping and writing down may take. The upper bound is left out for cases
-/// made small, which run under tools that make everything slower.
+/// Whether a unit that had to stay for `wanted` cycles and stayed for `held` is right: not shorter, and
+/// longer only by the time for starting, sleeping and recording. Small cases have no upper bound, because
+/// they run under tools that slow everything down.
 inline bool stayed_as_asked(const Case& chosen, std::int64_t wanted, std::int64_t held) {
   constexpr std::int64_t kSlackCycles = 20'000;
   return held >= wanted && (chosen.small || held <= wanted + kSlackCycles);

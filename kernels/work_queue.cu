@@ -9,7 +9,7 @@
 namespace occbench {
 namespace {
 
-/// Zero before a launch and again after it: the last block to leave resets it.
+/// Zero before and after a launch: the last block to leave resets it.
 struct WorkQueueState {
   unsigned next_item;
   unsigned finished_blocks;
@@ -24,8 +24,8 @@ __device__ void leave_queue(WorkQueueState* state) {
   }
 }
 
-/// @param held null when timed or counted; else what the first warp of whoever took an item adds its cycles
-/// to
+/// @param held null when timed or counted; else the first warp of the block (or the warp) that took an item
+/// adds its cycles here
 __global__ void work_queue_kernel(WarpCyclesView cycles, unsigned item_count, WorkQueueState* state,
                                   unsigned* held) {
   __shared__ unsigned taken;
@@ -42,7 +42,7 @@ __global__ void work_queue_kernel(WarpCyclesView cycles, unsigned item_count, Wo
   if (threadIdx.x == 0) leave_queue(state);
 }
 
-/// The same, an item a warp.
+/// The same, with one item per warp.
 __global__ void work_queue_of_warps_kernel(WarpCyclesView cycles, unsigned item_count, WorkQueueState* state,
                                            unsigned* held) {
   constexpr unsigned kAllLanes = 0xffffffffU;
@@ -81,7 +81,7 @@ class PreparedWorkQueue final : public Prepared {
     launch_adding_to(nullptr, stream);
   }
 
-  /// An item that nobody took is left at 0 cycles, one that two blocks took has twice its cycles.
+  /// An item that was not taken stays at 0 cycles; one that two blocks took has twice its cycles.
   Check check(cudaStream_t stream) override {
     DeviceBuffer<unsigned> held(static_cast<std::size_t>(item_count_));
     held.fill_bytes(0);

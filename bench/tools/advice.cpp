@@ -23,14 +23,14 @@ namespace {
 /// A launch whose theory is below 100 %, and the axis of the step to try.
 struct Limited {
   const Kernel* kernel;
-  std::string variant;  ///< with {} for the registers, where these are to change
-  int registers = 0;    ///< those of the variant that is asked for
+  std::string variant;  ///< with {} for the registers, if these change
+  int registers = 0;    ///< of the asked variant
   Launch launch;
   Axis axis;
 };
 
-constexpr int kLongReads = 8;  ///< in flight a thread, of 16 bytes
-constexpr int kChains = 8;     ///< enough for one warp of a scheduler to keep the pipe busy
+constexpr int kLongReads = 8;  ///< in flight per thread, 16 bytes each
+constexpr int kChains = 8;     ///< enough for one warp per scheduler to keep the pipe busy
 
 Case make_case(const std::string& question, const std::string& answer, const Launch& launch,
                const Work& work) {
@@ -90,7 +90,7 @@ const std::vector<Limited>& limited_launches() {
   return launches;
 }
 
-/// The variant with the most registers that are no more than `most`; empty where there is none.
+/// The variant with the most registers up to `most`; empty if there is none.
 std::string with_registers(const Limited& limited, std::int64_t most) {
   for (std::int64_t registers = most; registers > 0; --registers) {
     const std::string name = fmt::format(fmt::runtime(limited.variant), registers);
@@ -99,7 +99,7 @@ std::string with_registers(const Limited& limited, std::int64_t most) {
   return "";
 }
 
-/// What each warp does, the same before and after the step.
+/// Work of each warp, the same before and after the step.
 Work work_of(const Planner& on, const Limited& limited, const Launch& launch, int warps_per_sm) {
   constexpr double kCycles = 100'000;
   if (limited.kernel == &kLiveRegisters) {
@@ -119,8 +119,8 @@ Work work_of(const Planner& on, const Limited& limited, const Launch& launch, in
   return work;
 }
 
-/// The launch in whole waves, as it is and after the step that is advised about theory; empty where no step on that
-/// axis is among those that reach most.
+/// The launch in whole waves, before and after the step that theory advises; empty if no step on that axis is
+/// among the best.
 std::vector<Case> before_and_after(const Planner& on, const Limited& limited) {
   const Kernel& kernel = *limited.kernel;
   const bool of_registers = limited.axis == Axis::registers_per_thread;
@@ -135,7 +135,7 @@ std::vector<Case> before_and_after(const Planner& on, const Limited& limited) {
   if (advised.empty()) return {};
   Launch before = limited.launch;
   Launch after = with(limited.axis, step->change.to, now).launch;
-  // As many warps as fill each SM a whole number of times before and after.
+  // A number of warps that fills each SM a whole number of times before and after.
   const int warps_before = on.occupancy(kernel, kernel.find(asked).name, before).warps_per_sm();
   const int warps_after = on.occupancy(kernel, kernel.find(advised).name, after).warps_per_sm();
   constexpr int kLeastWaves = 4;

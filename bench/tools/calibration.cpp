@@ -26,7 +26,7 @@ Case make_case(const Planner& on, int block_threads, double waves, const std::st
   return chosen;
 }
 
-/// Eight waves of reads that ask for several times what the memory can move.
+/// Eight waves of reads that request several times the memory bandwidth.
 Case make_reads(const Planner& on) {
   constexpr int kBytes = 16;
   constexpr int kInFlight = 4;

@@ -20,7 +20,7 @@ class Draws {
   double between(double low, double high) {
     return low + (high - low) * unit_interval(random_bits(stream_, next_++));
   }
-  /// Evenly by the logarithm.
+  /// Log-uniform.
   double between_in_ratio(double low, double high) {
     return portable_exp(between(portable_log(low), portable_log(high)));
   }
@@ -40,7 +40,7 @@ class Draws {
   std::uint64_t next_ = 0;
 };
 
-/// Another number draws others: on those of this one nothing was ever tuned, and nothing is to be.
+/// Another number draws other launches. Nothing was or will be tuned on the launches of this one.
 constexpr std::uint64_t kSeries = 6;
 constexpr int kSmokeLaunches = 3;
 constexpr int kLaunchesPerQuickOne = 5;
@@ -59,14 +59,14 @@ Distribution draw_uneven(Draws& draws) {
   }
 }
 
-/// Of half of the launches any number of whole warps, of the others a size that is much used.
+/// For half of the launches any number of whole warps, for the others a common size.
 int draw_block_threads(Draws& draws, const Limits& limits) {
   constexpr int kUsual[] = {64, 128, 256, 512, 768, 1024};
   if (draws.one_of(2)) return draws.of(kUsual);
   return limits.threads_per_warp * draws.whole(1, limits.max_threads_per_block / limits.threads_per_warp);
 }
 
-/// Half of the launches with as many blocks on an SM as shared memory lets in, a quarter of whole waves.
+/// Shared memory limits the blocks per SM of half of the launches; a quarter have whole waves.
 Launch draw_launch(const Planner& on, const Kernel& kernel, std::string_view variant, int block_threads,
                    double least_waves, double most_waves, Draws& draws) {
   Launch launch{.block_threads = block_threads};
@@ -79,7 +79,8 @@ Launch draw_launch(const Planner& on, const Kernel& kernel, std::string_view var
   return launch;
 }
 
-/// Warps that hold, which do not contend. Of work by block about every other launch is equal.
+/// Warps that only stay resident, without contention. With work per block, about half of the launches are
+/// equal.
 template <int kLeastCycles, int kMostCycles, bool kPerWarp>
 Case draw_spin(const Planner& on, Draws& draws) {
   const int block_threads = draw_block_threads(draws, on.limits());
@@ -90,7 +91,7 @@ Case draw_spin(const Planner& on, Draws& draws) {
   return {.kernel = &kSpin, .variant = "plain", .launch = launch, .work = work};
 }
 
-// Launches that contend: one wave to twenty, and few warps on an SM or as many as it holds.
+// Launches that contend: one to twenty waves, with few warps on an SM or as many as it holds.
 constexpr double kMostWaves = 20;
 
 Case draw_chains(const Planner& on, ChainBody body, int chains, Draws& draws) {
@@ -130,7 +131,7 @@ Case draw_memory_bound(const Planner& on, Draws& draws) {
       .kernel = &kReads, .variant = variant, .launch = launch, .work = reads_work(bytes, in_flight, waits)};
 }
 
-/// What launches are drawn for: predictions of each kind have an error of their own.
+/// Kinds of launches to draw: predictions of each kind have their own error.
 struct Kind {
   std::string_view name;
   int launches;

@@ -8,9 +8,9 @@
 
 namespace occbench {
 
-/// What the elements of a buffer are when a case begins.
+/// Contents of a buffer when a case begins.
 enum class Contents {
-  random,  ///< evenly from 0 to 1 (from 0 to 2^31 - 1 for whole numbers), the same on every machine
+  random,  ///< uniform from 0 to 1 (from 0 to 2^31 - 1 for whole numbers), the same on every machine
   zeros,
   iota,  ///< 0, 1, 2, ...
   file,  ///< the bytes of a file
@@ -20,7 +20,7 @@ enum class Contents {
 enum class ElementType { int8, uint8, int16, uint16, int32, uint32, int64, uint64, float32, float64 };
 
 std::size_t bytes_of(ElementType type);
-/// As a name of C++; empty for another.
+/// By its C++ name; empty for an unknown one.
 std::optional<ElementType> type_of(std::string_view name);
 std::string_view to_string(ElementType type);
 
@@ -30,7 +30,7 @@ struct Argument {
   std::int64_t count = 0;  ///< elements of a buffer; 0: a value
   Contents contents = Contents::random;
   double value = 0;       ///< of a value
-  std::string file = {};  ///< that has the contents of a buffer
+  std::string file = {};  ///< with the contents of a buffer
 
   bool is_buffer() const {
     return count > 0;
@@ -49,7 +49,8 @@ struct Argument {
 ///
 /// Types: char, unsigned char, short, unsigned short, int, unsigned, long long, unsigned long long, float,
 /// double, and int8_t to uint64_t. A count is a product or shift of whole numbers, with K, M and G for 1024
-/// and so on. @throws InputError also for a file that cannot be read or has another size, naming the text and what is wrong with it
+/// and so on. @throws InputError that names the text and the error, also for a file that cannot be read or
+/// has another size
 Argument parse_argument(std::string_view text);
 
 }  // namespace occbench

@@ -30,8 +30,8 @@ namespace {
                   cuda_version_text(driver), cuda_version_text(CUDART_VERSION), cuda_version_text(driver)));
 }
 
-/// A compute capability that the table lacks, from what the device says of itself; the units that it does not
-/// say are those of the nearest line of the table.
+/// Limits of a compute capability that is not in the table, from the device's properties; units without a
+/// property are those of the nearest line of the table.
 Limits limits_from(const cudaDeviceProp& properties, Limits nearest) {
   nearest.compute_capability = {properties.major, properties.minor};
   nearest.threads_per_warp = properties.warpSize;
@@ -68,7 +68,7 @@ std::vector<std::string> differences(const Limits& table, const Limits& device) 
 }
 
 const Limits& nearest_limits(ComputeCapability capability) {
-  // The last line that is not newer; the first line where all are newer.
+  // The last line that is not newer; the first line if all are newer.
   const auto all = all_limits();
   const auto newer =
       std::ranges::find_if(all, [&](const Limits& line) { return line.compute_capability > capability; });

@@ -14,7 +14,7 @@ CudaError::CudaError(cudaError_t code, std::string_view call, const std::source_
 
 void check(cudaError_t code, std::string_view call, const std::source_location& where) {
   if (code == cudaSuccess) return;
-  // A launch error stays behind as the thread's last error; the exception carries it from here.
+  // A launch error stays the thread's last error: clear it, because the exception carries it from here.
   static_cast<void>(cudaGetLastError());
   if (code == cudaErrorNoKernelImageForDevice || code == cudaErrorInvalidDeviceFunction ||
       code == cudaErrorUnsupportedPtxVersion) {

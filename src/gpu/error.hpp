@@ -9,7 +9,7 @@
 
 namespace occbench {
 
-/// A CUDA runtime call failed. The message has the call, the error's name and text, and the place.
+/// A CUDA runtime call failed. The message has the call, the error's name and text, and the source location.
 class CudaError : public std::runtime_error {
  public:
   CudaError(cudaError_t code, std::string_view call, const std::source_location& where);
@@ -21,15 +21,15 @@ class CudaError : public std::runtime_error {
   cudaError_t code_;
 };
 
-/// There is no GPU that this process could use: none in the machine, no driver, a driver older than the
-/// toolkit, or no code for it in this binary. The message says which, and the remedy. Programs end with
-/// status 2 on it.
+/// This process can use no GPU: none in the machine, no driver, a driver older than the toolkit, or no code
+/// for it in this binary. The message has the cause and the remedy. Programs then exit with status 2.
 class GpuUnavailable : public std::runtime_error {
  public:
   explicit GpuUnavailable(const std::string& message) : std::runtime_error(message) {}
 };
 
-/// A case asks for what this device or its driver does not do. The message says what; its row is `skipped`.
+/// A case needs a feature that this device or its driver lacks. The message names it; the case's row is
+/// `skipped`.
 class CannotRun : public std::runtime_error {
  public:
   explicit CannotRun(const std::string& message) : std::runtime_error(message) {}
@@ -40,7 +40,7 @@ class CannotRun : public std::runtime_error {
 void check(cudaError_t code, std::string_view call,
            const std::source_location& where = std::source_location::current());
 
-/// The driver's function of this name, as of CUDA 12. @throws GpuUnavailable where the driver lacks it
+/// The driver's function of this name, as of CUDA 12. @throws GpuUnavailable if the driver lacks it
 template <typename Signature>
 Signature* driver_function(const char* name) {
   void* found = nullptr;
@@ -51,8 +51,7 @@ Signature* driver_function(const char* name) {
   return reinterpret_cast<Signature*>(found);
 }
 
-/// Whether a kernel that failed has taken the process's context with it: every later CUDA call would fail
-/// too.
+/// Whether a failed kernel has destroyed the process's context: every later CUDA call would fail, too.
 bool context_is_lost() noexcept;
 
 }  // namespace occbench

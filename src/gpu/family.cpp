@@ -13,13 +13,13 @@
 namespace occbench {
 namespace {
 
-/// A variant and the text that it names.
+/// A variant and the name to which it points.
 struct NamedVariant {
   std::string name;
   Variant variant;
 };
 
-/// Blocks along each dimension that have at least so many threads; along x whole clusters.
+/// Blocks per dimension for at least so many threads; whole clusters along x.
 Shape blocks_of_threads(const Shape& threads, const Shape& block, std::int64_t cluster) {
   const auto blocks = [](std::int64_t wanted, std::int64_t each) { return (wanted + each - 1) / each; };
   return {blocks(threads.x, block.x * std::max<std::int64_t>(1, cluster)) * cluster,
@@ -82,7 +82,7 @@ Launch launch_at(const Point& at, const Device& device, const Usage& usage, int 
                           ? blocks_of_threads(at.shape("threads"), block, launch.cluster_blocks)
                           : grid_of_waves(at, device, launch, usage);
   require_within(launch.grid_shape, kMostGridShape, fmt::format("--{} {}: blocks", asked, at.text(asked)));
-  // Of a block of one dimension theory says what its device allows.
+  // For one-dimensional blocks, theory checks the device's limit.
   if (block.y * block.z > 1) {
     require_within(block, kMostBlockShape, "--block-size");
     if (block.total() > device.limits.max_threads_per_block)

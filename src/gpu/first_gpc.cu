@@ -11,28 +11,28 @@
 namespace occbench {
 namespace {
 
-/// As large as there are, so that few fill the device, and without shared memory, for whose size SMs would be
-/// configured again before the launch that follows.
+/// The largest blocks, so that few fill the device. Without shared memory, because SMs would be reconfigured
+/// for its size before the next launch.
 constexpr int kFirstGpcThreads = 1024;
 
-/// Longer than it takes all blocks to begin, by a hundred times: some 0.5 ms.
+/// A hundred times longer than all blocks take to begin: some 0.5 ms.
 constexpr long long kPatienceCycles = 1'000'000;
 
-/// Longer than it takes a block per SM to begin.
+/// Longer than one block per SM takes to begin.
 constexpr long long kLookCycles = 10'000;
 
-/// GPCs are no more than half of these, and SMs are numbered across them, in pairs.
+/// Devices have at most half as many GPCs, and SMs are numbered across GPCs in pairs.
 constexpr int kMostSmsTried = 64;
 
 struct LastBlock {
-  unsigned sm;            ///< where it is to be placed
-  unsigned resident;      ///< blocks of the launch beside it
+  unsigned sm;            ///< target SM
+  unsigned resident;      ///< other blocks of the launch
   unsigned begun_before;  ///< blocks of earlier launches
   unsigned launch;        ///< number of this one, from 1
 };
 
-/// All warps of a block stay until the first one has seen what it waits for, or what they leave would be room
-/// for the last block.
+/// All warps of a block stay until the first one has seen its condition; else their exit would make room for
+/// the last block.
 __global__ void __launch_bounds__(kFirstGpcThreads)
     wait_for_last_block(LastBlock last, FirstGpcCounts* counts, volatile unsigned* missed) {
   if (threadIdx.x == 0) {
@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(kFirstGpcThreads)
   __syncthreads();
 }
 
-/// The place of SM 0 among the blocks of a grid that is resident at once.
+/// The place of SM 0 among the blocks of a grid that is fully resident.
 __global__ void note_place_of_sm_0(unsigned* place) {
   const long long start = clock64();
   if (current_sm() == 0) atomicMin(place, blockIdx.x);
@@ -65,7 +65,7 @@ unsigned resident_blocks(const Device& device) {
 
 }  // namespace
 
-/// What came of placing a launch's last block.
+/// Result of placing a launch's last block.
 struct FirstGpc::Seen {
   unsigned missed = 0;
   unsigned place_of_sm_0 = std::numeric_limits<unsigned>::max();
@@ -99,7 +99,7 @@ void FirstGpc::place_last_block_on(int sm, cudaStream_t stream) {
   place_last_block_on(sm, missed_.get(), stream);
 }
 
-/// Places the last block on each of `sms`, one after another, and looks where SM 0 stands after it.
+/// Places the last block on each of `sms` in turn and reads the place of SM 0 after each.
 std::vector<FirstGpc::Seen> FirstGpc::set_and_look(std::span<const int> sms) {
   const Stream stream;
   DeviceBuffer<Seen> seen(std::vector<Seen>(sms.size()));
@@ -125,7 +125,7 @@ void FirstGpc::place_last_block_on(int sm, volatile unsigned* missed, cudaStream
 
 namespace {
 
-// Long enough that blocks which are placed together stay together: some 0.1 ms.
+// Long enough that blocks placed together run together: some 0.1 ms.
 constexpr long long kCycles = 200'000;
 
 __global__ void record_sm(unsigned* sm_of_block, long long cycles) {
@@ -134,7 +134,7 @@ __global__ void record_sm(unsigned* sm_of_block, long long cycles) {
   if (threadIdx.x == 0) sm_of_block[blockIdx.x] = current_sm();
 }
 
-/// One block per SM: each takes all the shared memory that a block may have.
+/// One block per SM: each takes the maximum shared memory of a block.
 Launch one_block_per_sm(const Device& device, int cluster_blocks) {
   Launch launch;
   launch.block_threads = device.limits.threads_per_warp;
@@ -144,7 +144,7 @@ Launch one_block_per_sm(const Device& device, int cluster_blocks) {
   return launch;
 }
 
-/// 0 where no cluster of the size finds room.
+/// 0 if no cluster of the size fits.
 int active_clusters(const void* function, const Launch& launch) {
   cudaLaunchAttribute cluster{};
   cluster.id = cudaLaunchAttributeClusterDimension;

@@ -9,46 +9,46 @@
 
 namespace occbench {
 
-/// What the blocks of its launches tell one another. Counts go on from launch to launch, modulo 2^32, so
-/// that nothing has to be set back between two.
+/// Counters shared by the blocks of its launches. Counts continue from launch to launch, modulo 2^32, so
+/// nothing is reset between two.
 struct FirstGpcCounts {
   unsigned begun = 0;  ///< blocks that have begun, of all launches
-  unsigned left = 0;   ///< number of the last launch of which a block made room for the last one
+  unsigned left = 0;   ///< number of the last launch in which a block made room for the last block
 };
 
-/// Sets which GPC the next launch begins with.
+/// Sets the first GPC of the next launch.
 ///
-/// On an H200 that is the GPC after the one that took the last block of an earlier launch whose blocks had to
-/// wait for room; launches without such blocks change nothing (docs/prediction.md,
-/// "The first GPC"; no documentation says so). It decides which blocks lie side by side. Here the last
-/// block of a launch is made to go to a chosen SM: the one after which a grid of a block per SM has SM 0
-/// earliest, so that the GPC of SM 0 begins. Nothing is assumed of SMs and GPCs but that: the SM is found by
-/// trying, and where a device does not behave so, nothing is set.
+/// On an H200 it is the GPC after the one that took the last block of an earlier launch whose blocks had to
+/// wait for room; launches without such blocks change nothing (docs/prediction.md, "The first GPC"; this is
+/// not documented). It decides which blocks run side by side. This class places the last block of a launch on
+/// a chosen SM: after it, a grid of one block per SM has SM 0 earliest, so that the GPC of SM 0 begins.
+/// Nothing else is assumed about SMs and GPCs: the SM is found by trial, and if a device behaves differently,
+/// nothing is set.
 class FirstGpc {
  public:
   /// Finds the SM, in some milliseconds. `device` must be the current device and do nothing else meanwhile.
   /// @throws CudaError
   explicit FirstGpc(const Device& device);
 
-  /// Whether SM 0 had the same, earliest place each time that it was set after another. No where
-  /// placement does not follow the last block, or another process has SMs of the device.
+  /// Whether SM 0 had the same, earliest place each time that it was set after another. False if placement
+  /// does not follow the last block, or another process uses SMs of the device.
   bool can_set() const {
     return last_block_to_.has_value();
   }
 
   /// Queues a launch, of some 4 us on an H200, after which the GPC of SM 0 begins; nothing unless can_set().
-  /// Does not wait, and is to be called for one stream at a time. @throws CudaError
+  /// Does not wait; call it for one stream at a time. @throws CudaError
   void queue(cudaStream_t stream);
 
-  /// Of the launches that have ended so far, how many failed to put their last block on its SM, modulo 2^32:
-  /// they set nothing. It happens where other processes take up SMs meanwhile.
+  /// Number of ended launches that failed to put their last block on its SM, modulo 2^32: they set nothing.
+  /// It happens if other processes use SMs meanwhile.
   unsigned missed() {
     return *missed_.get();
   }
 
-  /// Queues a launch with as many blocks as are resident at once and one more, for which there is room when
-  /// one on `sm` has left: it is placed there. Takes some 4 us on an H200, some 0.1 s at most where other
-  /// processes have the SMs. @throws CudaError
+  /// Queues a launch with one block more than are resident at once. It gets room when a block on `sm` has
+  /// left, so it is placed there. Takes some 4 us on an H200, at most some 0.1 s if other processes use the
+  /// SMs. @throws CudaError
   void place_last_block_on(int sm, cudaStream_t stream);
 
  private:
@@ -66,12 +66,12 @@ class FirstGpc {
 };
 
 /// SMs of each GPC (graphics processing cluster), most first, as far as thread block clusters show them: the
-/// blocks of a cluster share a GPC, so clusters of every size are launched with one block per SM, and SMs that
-/// share one belong together. No interface of CUDA says it. An SM that no cluster comes to counts as a GPC of
-/// its own.
+/// blocks of a cluster share a GPC, so clusters of every size are launched with one block per SM, and SMs
+/// that share one belong together. CUDA has no interface for it. An SM that no cluster reaches counts as its
+/// own GPC.
 ///
-/// Groups of two SMs are real: TPCs that take part in no larger cluster, as what NVIDIA's open kernel modules
-/// call singleton virtual GPCs (SKYLINE_INFO in ctrl2080internal.h). On an H200, in 320 launches of clusters
+/// Groups of two SMs are real: these TPCs take part in no larger cluster. NVIDIA's open kernel modules call
+/// them singleton virtual GPCs (SKYLINE_INFO in ctrl2080internal.h). On an H200, in 320 launches of clusters
 /// of 1 to 16 with 1, 2 and 4 blocks per SM, SMs 124 to 131 shared clusters in the same four pairs alone, and
 /// all SMs in groups of 18 18 16 16 16 16 16 8 2 2 2 2, whatever the size of the clusters;
 /// cudaOccupancyMaxActiveClusters counts in these very groups (occupancy/runtime_answers.hpp). Another unit

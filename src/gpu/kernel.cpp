@@ -18,7 +18,7 @@ const Variant& Kernel::find(std::string_view variant) const {
 
 namespace {
 
-/// Empty also where the driver compiled the code: nothing at build could know what it would spill.
+/// Also empty if the driver compiled the code: its spills are not known at build time.
 std::optional<std::int64_t> spill_bytes(const Variant& variant, std::string_view code_architecture) {
   if (variant.assembled.empty()) return std::nullopt;
   const char* name = nullptr;

@@ -12,7 +12,7 @@ cudaFuncAttributes attributes_of(const void* function) {
   return attributes;
 }
 
-/// Sets it only where it is another: a device without clusters has no such attribute to set.
+/// Sets it only if it differs: a device without clusters has no such attribute.
 void allow_non_portable_clusters(const void* function, bool allowed) {
   if ((attributes_of(function).nonPortableClusterSizeAllowed != 0) == allowed) return;
   check(cudaFuncSetAttribute(function, cudaFuncAttributeNonPortableClusterSizeAllowed, allowed ? 1 : 0),
@@ -44,7 +44,7 @@ void launch_kernel_with(Start start, const void* function, const Launch& launch,
     attributes[attribute_count].id = cudaLaunchAttributeCooperative;
     attributes[attribute_count++].val.cooperative = 1;
   }
-  // What is compiled for clusters has them without being asked, and theirs may be of another shape.
+  // A function compiled for clusters has them without this attribute, possibly of another shape.
   if (launch.cluster_blocks > 1 && attributes_of(function).requiredClusterWidth == 0) {
     attributes[attribute_count].id = cudaLaunchAttributeClusterDimension;
     attributes[attribute_count++].val.clusterDim = {static_cast<unsigned>(launch.cluster_blocks), 1, 1};

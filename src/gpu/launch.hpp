@@ -17,14 +17,15 @@
 namespace occbench {
 
 /// Sets a function's attributes as `launch` needs them: dynamic shared memory beyond the default, carveout,
-/// clusters beyond the portable size. They stay with the function, so every case sets all of them again.
+/// clusters beyond the portable size. They persist on the function, so every case sets all of them.
 /// @throws CudaError
 void configure(const void* function, const Launch& launch);
 
-/// How the blocks of a grid start: as there is room, or all at once, so that they may wait for one another.
+/// How the blocks of a grid start: as there is room, or all at once (cooperative), so that they may wait for
+/// one another.
 enum class Start { as_there_is_room, together };
 
-/// Queues `function` on `stream`. `arguments` has the place of each argument. @throws CudaError
+/// Queues `function` on `stream`. `arguments` points to each argument. @throws CudaError
 void launch_kernel_with(Start start, const void* function, const Launch& launch, cudaStream_t stream,
                         void** arguments);
 
@@ -42,7 +43,7 @@ void launch_kernel(const void* function, const Launch& launch, cudaStream_t stre
   launch_kernel(Start::as_there_is_room, function, launch, stream, arguments...);
 }
 
-/// Gives a resource of the runtime back.
+/// Frees a resource of the runtime.
 template <auto destroy>
 struct Destroyed {
   void operator()(auto* resource) const {
@@ -50,7 +51,7 @@ struct Destroyed {
   }
 };
 
-/// A CUDA stream of its own, not synchronizing with the default stream.
+/// A CUDA stream that does not synchronize with the default stream.
 class Stream {
  public:
   Stream() {
@@ -143,7 +144,7 @@ class DeviceBuffer {
     return size_ * sizeof(T);
   }
 
-  /// Every byte becomes `value`: outputs are poisoned before a check, so that what was not written shows.
+  /// Sets every byte to `value`: outputs are poisoned before a check, so that unwritten elements show.
   void fill_bytes(unsigned char value) {
     if (size_ == 0) return;
     check(cudaMemset(data(), value, bytes()), "cudaMemset");
@@ -165,8 +166,8 @@ class DeviceBuffer {
   }
 
  private:
-  /// Neither a memset nor an upload from pageable memory need have ended when it returns, and launches are
-  /// queued on streams that do not wait for the default one.
+  /// A memset or an upload from pageable memory may return before it has ended, and launches are queued on
+  /// streams that do not wait for the default one.
   static void wait() {
     check(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
   }

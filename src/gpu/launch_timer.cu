@@ -8,7 +8,7 @@
 namespace occbench {
 namespace {
 
-/// Long enough for any queueing, short enough that a host that stopped does not leave the GPU blocked.
+/// Long enough for any queueing, short enough that a stopped host does not leave the GPU blocked.
 constexpr std::int64_t kGiveUpNanoseconds = 2'000'000'000;
 
 __global__ void block_stream(volatile StreamGate* gate) {
@@ -22,7 +22,7 @@ __global__ void block_stream(volatile StreamGate* gate) {
   }
 }
 
-/// Opens the gate when it goes, so that no exception leaves the stream blocked.
+/// Its destructor opens the gate, so that no exception leaves the stream blocked.
 class Release {
  public:
   explicit Release(volatile StreamGate* gate) : gate_(gate) {}
@@ -61,7 +61,7 @@ double LaunchTimer::event_pair(const Queue& queue, const Queue& before) {
   for (int attempt = 0; attempt < kTries; ++attempt) {
     queue_behind_gate(queue, before);
     after_.synchronize();
-    // A stream that went on by itself was timed with the host's delays in it.
+    // If the stream went on by itself, the time includes the host's delays.
     if (gate_.get()->gave_up == 0) return after_.microseconds_since(before_);
   }
   throw std::runtime_error("the host was held up for over 2 s while it queued a launch, three times over");
@@ -81,7 +81,7 @@ void LaunchTimer::queue_behind_gate(const Queue& queue, const Queue& before) {
 
 namespace {
 
-/// L2 does not replace its lines in the order of their use: a buffer of its size would leave some.
+/// L2 replacement is not least-recently-used: a buffer of its size would leave some lines.
 constexpr std::size_t kTimesL2 = 4;
 
 constexpr int kBlocks = 512;

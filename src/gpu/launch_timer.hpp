@@ -9,10 +9,10 @@
 
 namespace occbench {
 
-/// What the host and the kernel that blocks a stream tell each other.
+/// Flags between the host and the kernel that blocks a stream.
 struct StreamGate {
   int released = 0;  ///< by the host
-  int gave_up = 0;   ///< by the kernel: the host kept it waiting for too long
+  int gave_up = 0;   ///< by the kernel: it waited too long for the host
 };
 
 /// Times launches by device events. The events and the launch are queued behind a kernel that blocks the
@@ -20,18 +20,18 @@ struct StreamGate {
 /// reads several microseconds of the host's own time.
 class LaunchTimer {
  public:
-  /// Queues something on a stream, without waiting for the device.
+  /// Queues work on a stream, without waiting for the device.
   using Queue = std::function<void(cudaStream_t)>;
 
   /// @throws CudaError
   LaunchTimer();
 
-  /// Microseconds that what `work_queue` queues on the stream takes on the device: what an event pair around
-  /// it reads, less what a pair with nothing in between reads. What it launches must have been launched once
-  /// before (modules load on first use, which waits).
-  /// @param before queues what has to be done first and is not timed
-  /// @throws CudaError, also for a fault of the launch itself; std::runtime_error if the host was held up for
-  /// so long, time and again, that the stream went on without it
+  /// Microseconds on the device of the work that `queue` queues: time between two events around it, less that
+  /// of an empty pair. Its kernels must have been launched once before (modules load on first use, which
+  /// waits).
+  /// @param before queues untimed work ahead
+  /// @throws CudaError, also for a fault of the launch itself; std::runtime_error if the host was repeatedly
+  /// delayed for so long that the stream went on without it
   double microseconds(const Queue& queue, const Queue& before = {});
 
   const Stream& stream() const {
@@ -49,13 +49,13 @@ class LaunchTimer {
   double empty_pair_microseconds_ = 0;
 };
 
-/// Empties a device's L2 cache of what launches left there, by reading more than it holds. What was written is
-/// then in memory: no line is left to be written back during the launch that follows.
+/// Empties a device's L2 cache by reading more than it holds. Dirty lines are then in memory: none is written
+/// back during the next launch.
 class L2Flush {
  public:
   explicit L2Flush(std::size_t l2_bytes);
 
-  /// Queues the reading. The first call allocates the memory that is read. @throws CudaError
+  /// Queues the reads. The first call allocates the memory to read. @throws CudaError
   void queue(cudaStream_t stream);
 
  private:

@@ -22,14 +22,15 @@ namespace occbench {
 namespace {
 
 // NVRTC's C interface (CUDA Toolkit documentation, NVRTC, user interface). Declared here so that the build
-// needs no header of it: the library is opened at run time, and a machine without it measures all the rest.
+// does not need its header: the library is opened at run time, and a machine without it can still measure
+// everything else.
 using Program = struct NvrtcProgram*;
 using Result = int;
 constexpr Result kSuccess = 0;
 constexpr Result kCompilation = 6;
 constexpr Result kNameExpressionNotValid = 8;
 
-/// The oldest and newest major version that this interface is known to hold for; the newest is opened first.
+/// The oldest and newest major version known to have this interface; the newest is opened first.
 constexpr int kOldest = 12;
 constexpr int kNewest = CUDART_VERSION / 1000;
 
@@ -58,7 +59,7 @@ struct DestroyProgram {
 
 using OwnedProgram = std::unique_ptr<NvrtcProgram, DestroyProgram>;
 
-/// A text of a program: its size, with a closing zero where it is a string, then its bytes.
+/// Reads a text of a program: its size, including a final zero if it is a string, then its bytes.
 std::string bytes_of(void* library, Program program, const char* size_name, const char* name) {
   std::size_t size = 0;
   require_success(function_of<Result(Program, std::size_t*)>(library, size_name)(program, &size), size_name);
@@ -75,7 +76,8 @@ std::pair<int, int> version_of(void* library) {
   return version;
 }
 
-/// lib/libnvrtc.so.13 lies beside include/, in a toolkit and in its wheels; of CUDA 12 each wheel has its own folder.
+/// lib/libnvrtc.so.13 is beside include/, in a toolkit and in its wheels; in CUDA 12 each wheel has its own
+/// folder.
 std::vector<fs::path> folders_beside(void* library) {
   fs::path folder = file_of(dlsym(library, "nvrtcVersion")).parent_path();
   std::error_code unknown;
@@ -91,12 +93,12 @@ std::vector<fs::path> folders_beside(void* library) {
   return {};
 }
 
-/// NVRTC opens this library of its own by name, which is found where the loader looks, or where it is loaded already.
+/// NVRTC opens this library by name: it must be in the loader's path or already loaded.
 void open_builtins_beside(void* library) {
   const auto [major, minor] = version_of(library);
   const fs::path file = file_of(dlsym(library, "nvrtcVersion")).parent_path() /
                         fmt::format("libnvrtc-builtins.so.{}.{}", major, minor);
-  // Where it is not, NVRTC says so.
+  // If it is missing, NVRTC reports it.
   static_cast<void>(dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL));
 }
 
@@ -119,7 +121,7 @@ void* open_library() {
                   library_name(kNewest), why, kNewest, CUDART_VERSION % 1000 / 10));
 }
 
-/// How the file of a kernel begins: what it is made from, after its length.
+/// Head of a kernel's file: the length of its inputs, then the inputs.
 std::string head_of(const std::string& content) {
   return fmt::format("occbench kernel 2\n{}\n{}\n", content.size(), content);
 }
@@ -158,14 +160,14 @@ Nvrtc::Output Nvrtc::compile(const std::string& text, const std::string& name,
                   "nvrtcAddNameExpression");
   std::vector<const char*> flags;
   for (const std::string& option : options) flags.push_back(option.c_str());
-  // Machine code from the cache of NVRTC (12.9 and later; on a machine with a driver) comes without the log of
-  // --ptxas-options=-v, which has the registers.
+  // Machine code from NVRTC's cache (12.9 and later; on a machine with a driver) comes without the log of
+  // --ptxas-options=-v, which has the register count.
   if (has_cache_) flags.push_back("--no-cache");
   const Result result = function_of<Result(Program, int, const char* const*)>(
       library_, "nvrtcCompileProgram")(program.get(), static_cast<int>(flags.size()), flags.data());
   Output output;
   output.log = bytes_of(library_, program.get(), "nvrtcGetProgramLogSize", "nvrtcGetProgramLog");
-  // The front end's part and the assembler's end with one each.
+  // The parts of the front end and of the assembler each end with one.
   std::erase(output.log, '\0');
   while (output.log.ends_with('\n')) output.log.pop_back();
   if (result == kCompilation || result == kNameExpressionNotValid) return output;

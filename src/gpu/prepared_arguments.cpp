@@ -49,7 +49,7 @@ std::vector<std::byte> bytes_of_type(const Argument& argument) {
   return argument.is_buffer() ? contents_of<T>(argument) : value_of<T>(argument);
 }
 
-/// What a buffer holds when the case begins, or the bytes of a value.
+/// Initial contents of a buffer, or the bytes of a value.
 std::vector<std::byte> initial_bytes(const Argument& argument) {
   constexpr std::vector<std::byte> (*kInOrder[])(const Argument&) = {
       bytes_of_type<std::int8_t>,   bytes_of_type<std::uint8_t>,  bytes_of_type<std::int16_t>,
@@ -74,7 +74,7 @@ bool equal_elements(std::span<const std::byte> found, std::span<const std::byte>
     const auto value = static_cast<double>(a[i]);
     const auto wanted = static_cast<double>(b[i]);
     if (value == wanted || (std::isnan(value) && std::isnan(wanted))) continue;
-    // Written so that what is not a number is wrong.
+    // Written so that NaN is wrong.
     const bool near =
         std::isfinite(wanted) && std::abs(value - wanted) <= tolerance * std::max(1.0, std::abs(wanted));
     if (!near) return false;
@@ -95,7 +95,7 @@ class ArgumentBuffers {
     if (needed > free_bytes)
       throw CannotRun(fmt::format("the arguments need {} MB of device memory, and {} MB are free",
                                   needed >> 20, free_bytes >> 20));
-    // Copied on the device they are there sooner.
+    // A copy on the device is faster.
     const bool twice = needed <= free_bytes / 4;
     for (const Argument& argument : arguments) {
       initial_.push_back(initial_bytes(argument));
@@ -115,7 +115,7 @@ class ArgumentBuffers {
   const std::vector<std::vector<std::byte>>& initial() const {
     return initial_;
   }
-  /// Of each argument, as a launch takes them.
+  /// Pointers to each argument, as a launch takes them.
   void** places() {
     return places_.data();
   }
@@ -131,11 +131,11 @@ class ArgumentBuffers {
               "cudaMemcpy");
       }
     }
-    // A copy on the device is not waited for.
+    // cudaMemcpy does not wait for a copy on the device.
     check(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
   }
 
-  /// @param compared  arguments whose results are wanted; empty: all
+  /// @param compared  arguments whose results are needed; empty: all
   Results results(const std::vector<bool>& compared = {}) {
     std::vector<std::vector<std::byte>> after(buffers_.size());
     for (std::size_t i = 0; i < buffers_.size(); ++i) {
@@ -146,10 +146,9 @@ class ArgumentBuffers {
 
  private:
   std::vector<Argument> arguments_;
-  std::vector<std::vector<std::byte>>
-      initial_;  ///< of buffers what they hold at first, of values their bytes
+  std::vector<std::vector<std::byte>> initial_;  ///< initial contents of buffers, bytes of values
   std::vector<DeviceBuffer<std::byte>> buffers_;
-  std::vector<DeviceBuffer<std::byte>> originals_;  ///< empty where there is too little memory
+  std::vector<DeviceBuffer<std::byte>> originals_;  ///< empty if there is too little memory
   std::vector<std::byte*> pointers_;
   std::vector<void*> places_;
 };
@@ -228,7 +227,7 @@ std::unique_ptr<Prepared> prepare_arguments(const Case& chosen, const Variant& v
   if (kept != nullptr && *kept && (*kept)->arguments() == arguments) {
     buffers = *kept;
   } else {
-    if (kept != nullptr) kept->reset();  // Its memory is free for the next.
+    if (kept != nullptr) kept->reset();  // frees its memory for the next
     buffers = std::make_shared<ArgumentBuffers>(arguments);
     if (kept != nullptr) *kept = buffers;
   }
@@ -247,7 +246,7 @@ Results results_of(const void* function, const Launch& launch, const std::vector
 
 std::vector<std::byte> bytes_of_file(const std::filesystem::path& file, std::size_t size) {
   std::vector<std::byte> bytes(size);
-  std::error_code unknown;  // nor is a pipe, at which a read could wait for ever, a file of this size
+  std::error_code unknown;  // a pipe, on which a read could wait forever, does not have this size
   std::ifstream stream;
   if (std::filesystem::file_size(file, unknown) == size && !unknown) stream.open(file, std::ios::binary);
   if (!stream.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(size)))

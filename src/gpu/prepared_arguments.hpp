@@ -14,13 +14,13 @@
 
 namespace occbench {
 
-/// What is in the buffers of a case, on the host: before the launch that is checked, and after it.
+/// Contents of a case's buffers, on the host: before and after the checked launch.
 class Results {
  public:
   Results(std::vector<std::vector<std::byte>> before, std::vector<std::vector<std::byte>> after)
       : before_(std::move(before)), after_(std::move(after)) {}
 
-  /// Of the argument of this number, from 0, as elements of T.
+  /// Elements of argument `argument` (from 0) as T.
   template <typename T>
   std::span<const T> before(std::size_t argument) const {
     return elements<T>(before_.at(argument));
@@ -38,7 +38,7 @@ class Results {
     return after_.at(argument);
   }
 
-  /// A number that tells buffers of other contents apart.
+  /// A hash of the contents after the launch.
   std::uint64_t fingerprint() const;
 
  private:
@@ -51,7 +51,7 @@ class Results {
   std::vector<std::vector<std::byte>> after_;
 };
 
-/// Whether the result of a launch is right; where it is not, a sentence on it may go to the row's note.
+/// Whether the result of a launch is right; if not, a sentence may go to the row's note.
 struct ResultsAnswer {
   ResultsAnswer(bool right, std::string sentence = {}) : is_right(right), why_wrong(std::move(sentence)) {}
 
@@ -64,24 +64,24 @@ using CheckResults = std::function<ResultsAnswer(const Results&)>;
 
 class ArgumentBuffers;
 
-/// A kernel with its arguments while the case is measured. Every launch finds the buffers as the one before left
-/// them; the first, and the one that is checked, find them as the case begins.
-/// @param compared  arguments that `check` asks for; empty: all
-/// @param kept  buffers of the case before: taken where the arguments are the same, and set for the next
-/// @throws CudaError, CannotRun where the device has too little memory for them
+/// A kernel with its arguments while the case is measured. Every launch starts with the buffers as the
+/// previous launch left them; the first and the checked launch start with the initial contents.
+/// @param compared  arguments that `check` reads; empty: all
+/// @param kept  buffers of the previous case: reused if the arguments are the same, and set for the next case
+/// @throws CudaError, CannotRun if the device has too little memory for them
 std::unique_ptr<Prepared> prepare_arguments(const Case& chosen, const Variant& variant,
                                             const std::vector<Argument>& arguments, const CheckResults& check,
                                             const Amount& useful, std::vector<bool> compared = {},
                                             std::shared_ptr<ArgumentBuffers>* kept = nullptr);
 
-/// What one launch leaves in the buffers. @throws as prepare_arguments()
+/// Contents of the buffers before and after one launch. @throws as prepare_arguments()
 Results results_of(const void* function, const Launch& launch, const std::vector<Argument>& arguments);
 
-/// The bytes of a file as they are. @throws InputError where it cannot be read or has not so many
+/// The raw bytes of a file. @throws InputError if it cannot be read or does not have `size` bytes
 std::vector<std::byte> bytes_of_file(const std::filesystem::path& file, std::size_t size);
 
-/// Whether elements are the expected ones: whole numbers exactly, decimals within tolerance x max(1, |expected|);
-/// what is not a number equals nothing but the same.
+/// Whether elements match the expected ones: whole numbers exactly, floats within tolerance x max(1,
+/// |expected|); NaN equals only NaN.
 /// @pre as many bytes
 bool equal_within(ElementType type, std::span<const std::byte> found, std::span<const std::byte> expected,
                   double tolerance);

@@ -22,7 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// NVRTC has no header of the host's. These are enough for plain kernels; the types are those of the toolkit's <cuda/std/cstdint>.
+/// NVRTC has no host headers. These are enough for plain kernels; the types are those of the toolkit's
+/// <cuda/std/cstdint>.
 const std::vector<std::pair<std::string, std::string>> kHeaders = {
     {"cstdint",
      "#pragma once\n"
@@ -46,8 +47,8 @@ std::optional<std::string> text_of(const fs::path& file) {
   return std::string{std::istreambuf_iterator<char>(stream), {}};
 }
 
-/// The text of every file that a text includes, and what those include: they are part of what the kernel is
-/// made of. Headers of the toolkit go by its version.
+/// Appends the text of every file that a text includes, recursively, because they are inputs of the kernel.
+/// The toolkit's version stands for its headers.
 void add_included(const std::string& text, const std::vector<fs::path>& folders, std::set<fs::path>& seen,
                   std::string& content) {
   std::istringstream lines(text);
@@ -84,7 +85,7 @@ std::vector<std::string> flags_of(const KernelSource& source, const KernelBuild&
   return flags;
 }
 
-/// All that decides what the compiler makes.
+/// All inputs that decide the compiler's output.
 std::string content_of(const KernelSource& source, const KernelBuild& build, const Nvrtc& compiler) {
   std::string content = fmt::format("NVRTC {}\nfunction {}\n", compiler.version(), build.function);
   for (const std::string& flag : flags_of(source, build)) content += flag + "\n";
@@ -93,7 +94,8 @@ std::string content_of(const KernelSource& source, const KernelBuild& build, con
   return content + (source.included ? *source.included : included_by(source));
 }
 
-/// What to do about code of the host, which NVRTC lacks, or about a definition of a template parameter's name; else empty.
+/// A hint on host code, which NVRTC does not compile, or on a macro with the name of a template parameter;
+/// else empty.
 std::string hint_on(const std::string& log, const KernelSource& source, const KernelBuild& build) {
   for (const char* complaint : {"open source file", "device-side kernel launch",
                                 "explicitly marked as a __host__", "requires --extended-lambda"}) {
@@ -116,7 +118,7 @@ std::string hint_on(const std::string& log, const KernelSource& source, const Ke
   return "";
 }
 
-/// The first line that has one.
+/// The first line with an error.
 std::string first_error(const std::string& log) {
   std::istringstream lines(log);
   for (std::string line; std::getline(lines, line);) {
@@ -139,14 +141,15 @@ Nvrtc::Output compiled(const KernelSource& source, const KernelBuild& build, con
   for (const fs::path& folder : compiler.include_folders())
     flags.push_back("--include-path=" + folder.string());
   Nvrtc::Output output = compiler.compile(source.text, source.name, headers, build.function, flags);
-  // Instructions that GPUs of this compute capability alone have (wgmma, setmaxnreg, tcgen05) need its own target.
+  // Instructions that only GPUs of this compute capability have (wgmma, setmaxnreg, tcgen05) need its
+  // specific target.
   if (output.cubin.empty() && build.compute_capability.major >= 9 &&
       output.log.find("not supported on .target") != std::string::npos) {
     flags.front() += "a";
     Nvrtc::Output specific = compiler.compile(source.text, source.name, headers, build.function, flags);
     if (!specific.cubin.empty()) output = std::move(specific);
   }
-  // The name of a kernel is compiled behind the source.
+  // NVRTC compiles the kernel's name after the source.
   if (output.cubin.empty() && output.log.starts_with("__nv_name_map"))
     throw DoesNotCompile(fmt::format(
         "{} has no kernel {}; one of a template is named with its arguments, 'product<32>', and one "
@@ -159,7 +162,7 @@ Nvrtc::Output compiled(const KernelSource& source, const KernelBuild& build, con
   return output;
 }
 
-/// The first number that stands between two texts.
+/// The first number between two texts.
 std::optional<std::int64_t> number_in(std::string_view log, std::string_view before, std::string_view after) {
   for (std::size_t at = log.find(before); at != std::string_view::npos; at = log.find(before, at + 1)) {
     const std::string_view rest = log.substr(at + before.size());
@@ -224,12 +227,12 @@ const void* RuntimeKernel::function() {
   if (function_ != nullptr) return function_;
   CUlibrary library = nullptr;
   CUkernel kernel = nullptr;
-  // The driver's own interface loads machine code; the runtime then takes the kernel as its own (cudaFuncGetAttributes: a
-  // function that it does not know is taken to be a cudaKernel_t).
+  // The driver API loads machine code; the runtime then accepts the kernel (cudaFuncGetAttributes treats a
+  // function that it does not know as a cudaKernel_t).
   require_loaded(driver_function<decltype(cuLibraryLoadData)>("cuLibraryLoadData")(
                      &library, cubin_.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
                  "cuLibraryLoadData");
-  // Kept loaded as long as the process runs: a later case may use it again.
+  // Stays loaded until the process ends: a later case may use it again.
   require_loaded(
       driver_function<decltype(cuLibraryGetKernel)>("cuLibraryGetKernel")(&kernel, library, symbol_.c_str()),
       "cuLibraryGetKernel");

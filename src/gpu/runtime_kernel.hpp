@@ -24,12 +24,12 @@ struct KernelSource {
   std::optional<std::string> included = {};  ///< included_by(); empty: looked up for each build
 };
 
-/// Two hashes of what a source includes, for the cache: libraries have megabytes.
+/// Size and hash of the files that a source includes, for the cache: libraries have megabytes.
 std::string included_by(const KernelSource& source);
 
 /// One build of a source.
 struct KernelBuild {
-  std::string function;  ///< in the source's words, template arguments included: "product<32>"
+  std::string function;  ///< as written in the source, with template arguments: "product<32>"
   ComputeCapability compute_capability;
   std::optional<int> register_cap = {};   ///< as -maxrregcount; launch bounds of the source override it
   std::vector<std::string> defines = {};  ///< "TILE=16"
@@ -41,13 +41,13 @@ class DoesNotCompile : public std::runtime_error {
   explicit DoesNotCompile(const std::string& message) : std::runtime_error(message) {}
 };
 
-/// A kernel compiled at run time: what it uses is known without a GPU.
+/// A kernel compiled at run time: its usage is known without a GPU.
 class RuntimeKernel {
  public:
   RuntimeKernel(Nvrtc::Output output, const KernelBuild& build);
 
-  /// Usage, spills and architecture, as the assembler reported them. Its shared memory is without the
-  /// driver's reserve.
+  /// Usage, spills and architecture, as the assembler reported them. Its shared memory excludes the driver's
+  /// reserve.
   const Compiled& compiled() const {
     return compiled_;
   }
@@ -61,13 +61,13 @@ class RuntimeKernel {
     return symbol_;
   }
 
-  /// What the assembler made of the cap where it did not keep it, a sentence; else empty.
+  /// A sentence if the assembler did not keep the register cap; else empty.
   const std::string& note() const {
     return note_;
   }
 
   /// The function, for the runtime's calls that take one. The first call loads it into the current context.
-  /// @throws CudaError, GpuUnavailable where the driver cannot load it
+  /// @throws CudaError, GpuUnavailable if the driver cannot load it
   const void* function();
 
  private:
@@ -78,9 +78,8 @@ class RuntimeKernel {
   const void* function_ = nullptr;
 };
 
-/// Compiles with NVRTC, or takes what was compiled before from this process or the cache. Threads may call it at
-/// once.
-/// @throws DoesNotCompile; InputError where there is no NVRTC
+/// Compiles with NVRTC, or reuses an earlier result from this process or the cache. Thread-safe.
+/// @throws DoesNotCompile; InputError if there is no NVRTC
 std::shared_ptr<RuntimeKernel> compile_kernel(const KernelSource& source, const KernelBuild& build,
                                               const KernelCache& cache = KernelCache(user_kernel_cache()));
 

@@ -6,14 +6,14 @@
 
 namespace occbench {
 
-/// What one warp wrote down of itself: where it ran, and when its first and last instructions were.
+/// A warp's record of itself: where it ran, and the times of its first and last instruction.
 struct WarpRecord {
   std::int64_t start_cycles = 0;  ///< clock64: cycles of its SM, comparable only on that SM
   std::int64_t end_cycles = 0;
   std::int64_t start_ns = 0;  ///< globaltimer: one clock for all SMs, in steps (32 ns on an H200)
   std::int64_t end_ns = 0;
   std::uint32_t sm = 0;    ///< %smid
-  std::uint32_t slot = 0;  ///< %warpid: the place on its SM, free for another warp once this one has ended
+  std::uint32_t slot = 0;  ///< %warpid: its slot on the SM, free for another warp after it has ended
 
   bool operator==(const WarpRecord&) const = default;
 };
@@ -43,7 +43,7 @@ __device__ inline WarpRecord begin_record(std::int64_t start_cycles) {
   return record;
 }
 
-/// The other half, written by each warp's first lane. `records` has one a warp, block by block.
+/// The other half, written by each warp's first lane. `records` has one per warp, block by block.
 __device__ inline void end_record(WarpRecord record, WarpRecord* records) {
   if (threadIdx.x % 32 != 0) return;
   const int warps_per_block = warps_of_block(static_cast<int>(blockDim.x));

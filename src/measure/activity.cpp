@@ -11,7 +11,7 @@ namespace {
 /// The samples in which there were warps, with idle ones in between.
 std::span<const ActivitySample> of_launch(std::span<const ActivitySample> samples) {
   const auto has_warps = [](const ActivitySample& sample) { return sample.warp_cycles > 0; };
-  // The first sample spans whatever was before the sampling began.
+  // The first sample covers the time before the sampling began.
   if (!samples.empty()) samples = samples.subspan(1);
   const auto first = std::ranges::find_if(samples, has_warps);
   if (first == samples.end()) return {};

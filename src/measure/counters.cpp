@@ -26,8 +26,8 @@ CUcontext current_context() {
 
 constexpr int kCuptiSuccess = 0;
 
-/// Where the roll-up of a full name begins: behind the base metric, whose own name may have points in front
-/// of its "__", as in TPC.TriageCompute.tpc__warps_active_realtime.sum.
+/// Where the roll-up of a full name begins: after the base metric. Its name may have points before its "__",
+/// as in TPC.TriageCompute.tpc__warps_active_realtime.sum.
 std::size_t end_of_base(std::string_view metric) {
   const std::size_t unit = metric.find("__");
   return std::min(metric.find('.', unit == std::string_view::npos ? 0 : unit), metric.size());
@@ -90,7 +90,7 @@ MetricCatalog::MetricCatalog(const Device& device)
 MetricCatalog::MetricCatalog(std::string chip)
     : chip_(std::move(chip)), host_(cupti_, Profiler::range, chip_, {}) {}
 
-// A host object of its own, for what is added to one stays with it.
+// Uses a separate host object, because added metrics stay in it.
 bool MetricCatalog::has(const std::string& metric) const {
   return MetricHost(cupti_, Profiler::range, chip_, {}).try_add({metric}) == kCuptiSuccess;
 }
@@ -109,7 +109,7 @@ std::vector<std::string> MetricCatalog::nearest(const std::string& metric, std::
   std::vector<std::string> names;
   for (const std::string& base : nearest_names(wanted_base, host_.base_metrics(), count)) {
     const std::vector<std::string> rollups = host_.sub_metrics(base);
-    // Where the base is right it is the roll-up that is in question.
+    // If the base is right, the roll-up is in question.
     const std::size_t of_this = base == wanted_base ? count : 1;
     for (const std::string& rollup : nearest_names(wanted_rollup, rollups, of_this)) {
       names.push_back(base + rollup);

@@ -12,9 +12,9 @@
 
 namespace occbench {
 
-/// Reads hardware counters of launches through CUPTI's Range Profiler: one user range a launch, all launches
-/// of a reading in one Start and Stop. The GPU is only observed between those two, so that launches outside
-/// are undisturbed. One object a process and device; not thread-safe.
+/// Reads hardware counters of launches through CUPTI's Range Profiler: one user range per launch, all
+/// launches of a reading in one Start and Stop. The GPU is observed only between those two, so other launches
+/// are undisturbed. One object per process and device; not thread-safe.
 class Counters {
  public:
   /// @param readings launches that `read` makes in one session.
@@ -22,24 +22,23 @@ class Counters {
   Counters(const Device& device, int readings, CuptiInterceptor intercept = {});
 
   /// Calls `launch` once for each reading and pass; it must queue the launch and wait until it has ended.
-  /// @param before is called ahead of each launch and not counted; likewise
-  /// Starting and stopping a session takes longer the more units of the chip `metrics` come from.
-  /// @param metrics CUPTI metric names, all collected together; those that this GPU does not have are left
-  /// out.
-  /// @throws CountersUnavailable; whatever `launch` throws, after which the object is still usable.
+  /// @param before likewise, called before each launch and not counted. Sessions take longer to start and
+  /// stop the more units of the chip `metrics` come from.
+  /// @param metrics CUPTI metric names, all collected together; metrics that this GPU lacks are left out.
+  /// @throws CountersUnavailable; rethrows exceptions of `launch`, after which the object is still usable.
   CounterReadings read(const std::vector<std::string>& metrics, const std::function<void()>& launch,
                        const std::function<void()>& before = {});
 
  private:
-  /// Made once and used for every case that asks for them.
+  /// Made once and reused for every case with these metrics.
   const MetricSet& metric_set(const std::vector<std::string>& metrics);
-  /// A profiler keeps the first configuration that it is given until it is disabled.
+  /// A profiler keeps its first configuration until it is disabled.
   RangeProfiler& profiler_for(const MetricSet& set);
   /// @returns whether every pass has now been submitted.
   bool run_pass(RangeProfiler& profiler, const std::function<void()>& launch,
                 const std::function<void()>& before);
 
-  // Order matters: each is built from, and must be gone before, those above it.
+  // Order matters: each is built from the members above it and must be destroyed before them.
   Cupti cupti_;
   std::size_t readings_;
   CUctx_st* context_;
@@ -55,7 +54,7 @@ class MetricCatalog {
  public:
   /// @throws CountersUnavailable
   explicit MetricCatalog(const Device& device);
-  /// Of a chip by CUPTI's name, as GH100; needs no GPU. @throws CountersUnavailable
+  /// For a chip by CUPTI's name, such as GH100; needs no GPU. @throws CountersUnavailable
   explicit MetricCatalog(std::string chip);
 
   const std::string& chip() const {
@@ -65,10 +64,10 @@ class MetricCatalog {
   /// Whether a full name, as sm__warps_active.avg.per_cycle_active, is a metric.
   bool has(const std::string& metric) const;
 
-  /// Full names that are metrics and most like `metric`, best first, at most `count`.
+  /// At most `count` full names of metrics most similar to `metric`, best first.
   std::vector<std::string> nearest(const std::string& metric, std::size_t count) const;
 
-  /// Times that a launch has to be repeated to read all of `metrics`, which must be metrics.
+  /// Launches needed to read all of `metrics`, which must be metrics.
   /// @throws CountersUnavailable
   std::size_t passes(const std::vector<std::string>& metrics) const;
 

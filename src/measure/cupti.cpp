@@ -76,7 +76,7 @@ void check_supported(const Cupti& cupti, int device_index, Profiler profiler) {
       fmt::format("this GPU's counters cannot be read because of {}", fmt::join(because, ", ")));
 }
 
-/// Makes CUPTI's profilers ready. It is not undone: all objects of the process share it.
+/// Initializes CUPTI's profilers. It is not undone: all objects of the process share it.
 void initialize_profilers(const Cupti& cupti) {
   auto params = OCC_CUPTI_PARAMS(CUpti_Profiler_Initialize_Params);
   cupti.call(OCC_CUPTI(cuptiProfilerInitialize), params);

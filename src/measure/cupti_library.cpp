@@ -18,7 +18,8 @@ std::string library_name(int major = kMajor) {
   return fmt::format("libcupti.so.{}", major);
 }
 
-/// " (that of CUDA 12 is in FILE, and its records differ)" where there is one of another major version; else empty.
+/// " (that of CUDA 12 is in FILE, and its records differ)" if there is one of another major version; else
+/// empty.
 std::string another_version() {
   for (const int major : {kMajor - 1, kMajor + 1}) {
     void* const loaded = dlopen(library_name(major).c_str(), RTLD_NOW | RTLD_NOLOAD);
@@ -32,8 +33,8 @@ std::string another_version() {
   return {};
 }
 
-/// CUPTI opens libnvperf_host by its name alone, for which the loader does not look beside CUPTI: one that is open
-/// already is taken.
+/// CUPTI opens libnvperf_host by name, and the loader does not look beside CUPTI. Opening it before makes
+/// CUPTI use that one.
 void open_library_of_metrics(void* cupti) {
   const fs::path folder = file_of(dlsym(cupti, "cuptiSubscribe")).parent_path();
   dlopen((folder / "libnvperf_host.so").c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -59,7 +60,7 @@ struct Library {
 };
 
 const Library& library() {
-  static const Library* const only = new Library;  // it outlives whatever still calls at the end of a process
+  static const Library* const only = new Library;  // it outlives calls at the end of a process
   return *only;
 }
 

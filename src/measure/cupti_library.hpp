@@ -14,12 +14,12 @@ namespace occbench {
 
 // CUPTI's library, opened at its first use and never linked. For .cpp files of this folder.
 
-/// CUPTI's function of this name; nullptr where the library cannot be opened or lacks it. What the process has loaded
-/// already (PyTorch brings one) is taken first, then the first of cuda_library_files(). Only the major version of the
-/// headers that this was compiled with: records differ between major versions.
+/// CUPTI's function of this name; nullptr if the library cannot be opened or lacks it. A library that the
+/// process has already loaded (PyTorch brings one) comes first, then the first of cuda_library_files(). Only
+/// the major version of the headers at build is used: records differ between major versions.
 void* cupti_function(const char* name);
 
-/// Why the library cannot be opened, with the remedy; empty where it is open.
+/// Why the library cannot be opened, with the remedy; empty if it is open.
 const std::string& why_no_cupti();
 
 /// Found at its first call. Without the library it returns CUPTI_ERROR_NOT_INITIALIZED, for which Cupti::require()
@@ -48,7 +48,7 @@ class CuptiFunction<CUptiResult(Parameters...)> {
   mutable std::atomic<void*> function_{nullptr};
 };
 
-/// The function of CUPTI that is written in it, as in OCC_CUPTI(cuptiGetTimestamp)(&time).
+/// CUPTI's function of that name, as in OCC_CUPTI(cuptiGetTimestamp)(&time).
 #define OCC_CUPTI(NAME)                                                              \
   ([]() -> const auto& {                                                             \
     static constinit const ::occbench::CuptiFunction<decltype(::NAME)> found(#NAME); \

@@ -13,8 +13,8 @@
 namespace occbench {
 namespace {
 
-// NVML comes with the driver and is loaded at run time: a machine without it loses nothing but what NVML
-// says. Types are those of its header.
+// NVML comes with the driver and is loaded at run time: a machine without it lacks only NVML's values. Types
+// are those of its header.
 class Nvml {
  public:
   Nvml() : library_(dlopen("libnvidia-ml.so.1", RTLD_NOW), dlclose) {
@@ -59,7 +59,7 @@ constexpr EventReason kEventReasons[] = {
     {nvmlClocksThrottleReasonHwPowerBrakeSlowdown, "hw_power_brake_slowdown", true},
     {nvmlClocksEventReasonDisplayClockSetting, "display_clock_setting", false}};
 
-/// What a function of the form nvmlDeviceGet...(device, value*) or (device, argument, value*) says.
+/// Result type of a function nvmlDeviceGet...(device, value*) or (device, argument, value*).
 template <typename Function>
 struct Answer;
 template <typename Value>
@@ -71,7 +71,7 @@ struct Answer<nvmlReturn_t(nvmlDevice_t, Argument, Value*)> {
   using Type = Value;
 };
 
-/// nvmlDeviceGetTemperature, which headers from CUDA 13.1 on warn of; older drivers have no other.
+/// nvmlDeviceGetTemperature, deprecated in headers from CUDA 13.1 on; older drivers have no other.
 using GetTemperature = nvmlReturn_t(nvmlDevice_t, nvmlTemperatureSensors_t, unsigned*);
 
 using CountProcesses = decltype(nvmlDeviceGetComputeRunningProcesses_v3);
@@ -111,7 +111,7 @@ class GpuMonitor::Handle {
       device_ = nullptr;
   }
 
-  /// What a function says of the device.
+  /// Result of a function for the device.
   template <typename Function, typename... Arguments>
   std::optional<typename Answer<Function>::Type> get(const char* name, Arguments... arguments) const {
     auto* const read = nvml_.function<Function>(name);
@@ -121,7 +121,7 @@ class GpuMonitor::Handle {
     return value;
   }
 
-  /// Processes that one of NVML's lists has.
+  /// Number of processes in one of NVML's lists.
   std::optional<std::int64_t> count_processes(const char* name) const {
     auto* const read = nvml_.function<CountProcesses>(name);
     std::vector<nvmlProcessInfo_t> processes(256);
@@ -156,7 +156,7 @@ GpuCondition GpuMonitor::condition() const {
     condition.power_w = 1e-3 * *milliwatts;
   const auto compute = handle_->count_processes("nvmlDeviceGetComputeRunningProcesses_v3");
   const auto graphics = handle_->count_processes("nvmlDeviceGetGraphicsRunningProcesses_v3");
-  // This process is one of them, under whatever number the container or the host has for it.
+  // This process is one of them; its PID may differ between container and host.
   if (compute) condition.other_processes = std::max<std::int64_t>(0, *compute + graphics.value_or(0) - 1);
   return condition;
 }

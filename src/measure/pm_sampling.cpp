@@ -12,17 +12,17 @@
 namespace occbench {
 namespace {
 
-/// Below it the SMs' counters of one sample do not fit each other (seen on an H200 at 100 ns).
+/// Below it the SMs' counters in one sample are inconsistent (seen on an H200 at 100 ns).
 constexpr double kFinestNs = 250;
 constexpr double kCoarsestNs = 1000;
 /// Samples that a short launch should have.
 constexpr double kWantedSamples = 400;
-/// A launch that would need more at kCoarsestNs has them further apart.
+/// A launch that needs more at kCoarsestNs gets a longer interval.
 constexpr double kMostSamples = 20'000;
-/// Time before and after the launch that is sampled too (1.1 ms were seen).
+/// Time before and after the launch that is also sampled (1.1 ms was seen).
 constexpr double kMarginNs = 2.5e6;
-/// What the hardware writes down of one sample (less than 13 KB on an H200, more than 2), and the least and
-/// most that its buffer is given.
+/// Hardware bytes per sample (more than 2 and less than 13 KB on an H200), and the smallest and largest
+/// buffer.
 constexpr double kHardwareBytesPerSample = 16 << 10;
 constexpr double kLeastHardwareBytes = 32 << 20;
 constexpr double kMostHardwareBytes = 1 << 30;
@@ -32,8 +32,8 @@ double interval_ns(double expected_us) {
   return std::max(wanted, 1000 * expected_us / kMostSamples);
 }
 
-/// Where the sampling hardware counts cycles of the system clock instead of nanoseconds. The samples say when
-/// they were taken, so that nothing depends on how fast that clock is.
+/// Used if the sampling hardware counts cycles of the system clock instead of nanoseconds. Samples have
+/// timestamps, so nothing depends on the speed of that clock.
 constexpr double kSystemCyclesPerNs = 1.5;
 
 std::vector<std::uint8_t> counter_availability(const Cupti& cupti, int device_index) {
@@ -46,12 +46,12 @@ std::vector<std::uint8_t> counter_availability(const Cupti& cupti, int device_in
   return image;
 }
 
-/// What the hardware writes down of one sample (up to 10.7 KB, H100, without kUnitMetrics). A buffer that overflows is doubled.
+/// Hardware bytes per sample (up to 10.7 KB, H100, without kUnitMetrics). A buffer that overflows is doubled.
 constexpr std::size_t kWindowBytesPerSample = 12 << 10;
 constexpr std::size_t kLeastWindowBytes = 8 << 20;
 constexpr std::size_t kMostWindowBytes = 512 << 20;
 
-/// Of start and stop, which take 2.3 ms, 0.4 to 0.5 ms are sampled too (H100).
+/// Start and stop take 2.3 ms; 0.4 to 0.5 ms of that is sampled, too (H100).
 constexpr std::uint64_t kWindowMarginNs = 700'000;
 
 }  // namespace
@@ -63,7 +63,7 @@ const std::vector<std::string> kWindowMetrics = {"gr__ctas_launched.sum", "sm__w
                                                  "sm__cycles_active.sum", "sm__cycles_active.max",
                                                  "sm__cycles_elapsed.avg"};
 
-// The peak is how many of these cycles all SMs can have in one cycle.
+// The peak is the most of these cycles that all SMs together have in one cycle.
 const std::vector<std::string> kUnitMetrics = {"sm__pipe_tensor_cycles_active.sum",
                                                "sm__pipe_tensor_cycles_active.sum.peak_sustained",
                                                "dram__throughput.avg.pct_of_peak_sustained_elapsed"};
@@ -215,7 +215,7 @@ PmSession::Decoded PmSession::decode() {
   Decoded result;
   result.overflow = params.overflow != 0 || decoded == CUPTI_ERROR_OUT_OF_MEMORY;
   if (!result.overflow) Cupti::require(decoded, "cuptiPmSamplingDecodeData");
-  // What comes after is lost: decoding once more finds nothing.
+  // Later samples are lost: decoding again finds nothing.
   result.full = params.decodeStopReason == CUPTI_PM_SAMPLING_DECODE_STOP_REASON_COUNTER_DATA_FULL;
   auto info = OCC_CUPTI_PARAMS(CUpti_PmSampling_GetCounterDataInfo_Params);
   info.pCounterDataImage = image_.data();
@@ -264,7 +264,7 @@ void SmSampler::configure(const SamplingWindow& window) {
 std::vector<SmSample> SmSampler::read() {
   const Decoded decoded = decode();
   if (decoded.overflow) {
-    // It samples no more until it is disabled.
+    // The hardware stops sampling until it is disabled.
     hardware_bytes_ = std::min(2 * hardware_bytes_, kMostWindowBytes);
     configure(window_);
     return {};

@@ -16,12 +16,12 @@ using KernelActivity = CUpti_ActivityKernel10;
 using KernelActivity = CUpti_ActivityKernel9;
 #endif
 
-/// Small, so that CUPTI hands a buffer over a few milliseconds after its records, and not a tenth of a second
-/// as one of 1 MB (H100, 64,000 launches a second).
+/// Small, so that CUPTI delivers a buffer a few milliseconds after its records; with 1 MB it takes a tenth of
+/// a second (H100, 64,000 launches per second).
 constexpr std::size_t kBufferBytes = 1 << 16;
 constexpr std::size_t kBufferAlignment = 64;
 
-/// CUPTI's buffer callbacks are given no pointer of ours.
+/// CUPTI's buffer callbacks have no user pointer.
 std::atomic<ProgramEvents*> of_this_process{nullptr};
 
 void CUPTIAPI on_event(void* events, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) {
@@ -64,7 +64,7 @@ LaunchCall call_of(const CUpti_CallbackData& data) {
   return call;
 }
 
-/// Of cuLaunchKernel and cuLaunchCooperativeKernel, whose parameters begin alike.
+/// For cuLaunchKernel and cuLaunchCooperativeKernel, whose first parameters are the same.
 template <typename Params>
 LaunchCall plain_launch(const CUpti_CallbackData& data) {
   const auto& params = *static_cast<const Params*>(data.functionParams);
@@ -92,7 +92,7 @@ LaunchCall launch_with_attributes(const CUpti_CallbackData& data) {
     if (attribute.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
         attribute.value.programmaticStreamSerializationAllowed != 0)
       call.begins = std::max(call.begins, Begins::early);
-    // Launches of other streams may wait for its event alone.
+    // Launches of other streams may wait only for its event.
     if (attribute.id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT) call.begins = Begins::beside;
     if (attribute.id != CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) continue;
     const auto& cluster = attribute.value.clusterDim;
@@ -131,7 +131,7 @@ void tell_begin_of_capture(ProgramListener& listener, const CUpti_CallbackData& 
   }
 }
 
-/// A stream whose capture another thread began goes on capturing.
+/// If another thread began the capture, the stream goes on capturing.
 template <typename Params>
 void tell_end_of_capture(ProgramListener& listener, const CUpti_CallbackData& data) {
   if (data.callbackSite != CUPTI_API_EXIT) return;
@@ -144,7 +144,7 @@ template <typename Params>
 void tell_of_graph(ProgramListener& listener, const CUpti_CallbackData& data) {
   if (data.callbackSite != CUPTI_API_EXIT || !succeeded(data)) return;
   const auto& params = *static_cast<const Params*>(data.functionParams);
-  if constexpr (requires { params.hGraphExec; }) {  // cuGraphExecUpdate: it becomes one of another graph
+  if constexpr (requires { params.hGraphExec; }) {  // cuGraphExecUpdate: it now has another graph
     listener.graph_instantiated(params.hGraphExec, params.hGraph);
   } else if (params.phGraphExec != nullptr) {
     listener.graph_instantiated(*params.phGraphExec, params.hGraph);
@@ -164,7 +164,7 @@ LaunchCall launched_by(const Node& node) {
   return kernel;
 }
 
-/// Of fills and copies it does not matter what they are.
+/// The parameters of fills and copies do not matter.
 template <typename Params>
 void tell_of_node(ProgramListener& listener, const CUpti_CallbackData& data) {
   if (data.callbackSite != CUPTI_API_EXIT || !succeeded(data)) return;
@@ -191,7 +191,7 @@ void tell_of_end(ProgramListener& listener, const CUpti_CallbackData& data) {
 
 using Teller = void (*)(ProgramListener&, const CUpti_CallbackData&);
 
-/// Between other work of the program each line of memory and code that is touched costs: the end of a call reads little.
+/// Every cache line touched costs the program time, so the end of a call reads little.
 template <LaunchCall (*make)(const CUpti_CallbackData&)>
 void tell_launch(ProgramListener& listener, const CUpti_CallbackData& data) {
   if (data.callbackSite == CUPTI_API_ENTER) {
@@ -201,7 +201,7 @@ void tell_launch(ProgramListener& listener, const CUpti_CallbackData& data) {
   }
 }
 
-/// Of the variants for a default stream of each thread.
+/// For the variants with a per-thread default stream.
 template <LaunchCall (*make)(const CUpti_CallbackData&)>
 LaunchCall of_thread(const CUpti_CallbackData& data) {
   LaunchCall call = make(data);
@@ -216,13 +216,13 @@ struct DriverCall {
 
 #define OCC_CALL(TELL, NAME) \
   { CUPTI_DRIVER_TRACE_CBID_##NAME, TELL<NAME##_params> }
-/// And the variant for a default stream of each thread.
+/// Includes the variant with a per-thread default stream.
 #define OCC_LAUNCH(MAKE, NAME)                                                              \
   {CUPTI_DRIVER_TRACE_CBID_##NAME, tell_launch<MAKE<NAME##_params>>}, {                     \
     CUPTI_DRIVER_TRACE_CBID_##NAME##_ptsz, tell_launch<of_thread<MAKE<NAME##_ptsz_params>>> \
   }
 
-/// Every call of the driver that matters here, in the variants that toolkits from 11 on use.
+/// All driver calls that matter here, in the variants that toolkits from 11 on use.
 constexpr DriverCall kDriverCalls[] = {
     OCC_LAUNCH(plain_launch, cuLaunchKernel),
     OCC_LAUNCH(launch_with_attributes, cuLaunchKernelEx),
@@ -257,7 +257,7 @@ constexpr DriverCall kDriverCalls[] = {
 
 #define OCC_MEMORY(NAME, OF_THREAD) CUPTI_DRIVER_TRACE_CBID_##NAME, CUPTI_DRIVER_TRACE_CBID_##NAME##OF_THREAD
 
-/// Calls for which the driver may launch a kernel of its own. Copies from and to the host are made by copy engines.
+/// Calls for which the driver may launch its own kernel. Copy engines make copies from and to the host.
 constexpr CUpti_CallbackId kMemoryCalls[] = {
     OCC_MEMORY(cuMemsetD8_v2, _ptds),    OCC_MEMORY(cuMemsetD8Async, _ptsz),
     OCC_MEMORY(cuMemsetD16_v2, _ptds),   OCC_MEMORY(cuMemsetD16Async, _ptsz),
@@ -270,7 +270,7 @@ constexpr CUpti_CallbackId kMemoryCalls[] = {
     OCC_MEMORY(cuMemcpy2D_v2, _ptds),    OCC_MEMORY(cuMemcpy2DAsync_v2, _ptsz),
     OCC_MEMORY(cuMemcpy3D_v2, _ptds),    OCC_MEMORY(cuMemcpy3DAsync_v2, _ptsz)};
 
-/// Each conditional node needs a handle. Heard of also where launches are not.
+/// Each conditional node needs a handle. Received even if launches are not.
 constexpr CUpti_CallbackId kConditionalCall = CUPTI_DRIVER_TRACE_CBID_cuGraphConditionalHandleCreate;
 
 constexpr CUpti_CallbackId kResourceEvents[] = {CUPTI_CBID_RESOURCE_STREAM_CREATED,
@@ -329,7 +329,7 @@ int ProgramEvents::try_call(const Function& function, Arguments... arguments) co
   return intercept_ ? intercept_(function.name(), nullptr) : function(arguments...);
 }
 
-/// Also where only records are wanted: another one's subscription would take them away.
+/// Also if only records are needed: another subscriber would take them away.
 void ProgramEvents::subscribe() {
   CUpti_SubscriberHandle subscriber = nullptr;
   Cupti::require(try_call(OCC_CUPTI(cuptiSubscribe), &subscriber, on_event, this), "cuptiSubscribe");
@@ -391,7 +391,7 @@ void ProgramEvents::deliver(int domain, std::uint32_t id, const void* data) {
 
 void ProgramEvents::deliver_record(const void* activity) {
   const auto& kernel = *static_cast<const KernelActivity*>(activity);
-  // A forced flush hands over kernels that still run.
+  // A forced flush also delivers kernels that still run.
   if (kernel.start == 0 || kernel.end < kernel.start) return;
   KernelRecord record;
   record.name = kernel.name != nullptr ? kernel.name : "";

@@ -8,8 +8,8 @@
 namespace occbench {
 namespace {
 
-/// The metrics that the chip has. One bad name poisons a host object, so each is tried on one of its own, and
-/// only when all together fail.
+/// The metrics that the chip has. One bad name makes a host object unusable, so if all together fail, each is
+/// tried on its own object.
 std::vector<std::string> known(const Cupti& cupti, const std::string& chip,
                                const std::vector<std::uint8_t>& availability,
                                const std::vector<std::string>& metrics) {
@@ -32,7 +32,7 @@ std::vector<std::string> known(const Cupti& cupti, const std::string& chip,
 }  // namespace
 
 std::vector<std::uint8_t> counter_availability(const Cupti& cupti, CUctx_st* context) {
-  // Of all calls this one tells best whether the permission is missing: enabling can succeed without it.
+  // This call detects missing permission best: enabling can succeed without it.
   auto params = OCC_CUPTI_PARAMS(CUpti_Profiler_GetCounterAvailability_Params);
   params.ctx = context;
   cupti.call(OCC_CUPTI(cuptiProfilerGetCounterAvailability), params);

@@ -14,7 +14,7 @@ struct Interval {
   std::int64_t start, end;
 };
 
-/// Length of the union.
+/// Length of the union of the intervals.
 std::int64_t covered(std::vector<Interval> intervals) {
   std::ranges::sort(intervals, {}, &Interval::start);
   std::int64_t length = 0;
@@ -27,7 +27,7 @@ std::int64_t covered(std::vector<Interval> intervals) {
   return length;
 }
 
-/// Most intervals that hold at one moment; one that ends as another starts does not count with it.
+/// Most intervals that overlap; one that ends when another starts does not overlap it.
 std::int64_t most_at_once(const std::vector<Interval>& intervals) {
   std::vector<std::pair<std::int64_t, int>> changes;
   for (const Interval& interval : intervals) {

@@ -8,9 +8,9 @@
 
 namespace occbench {
 
-// What the records of a launch's warps say: plain functions over one record a warp, block by block, as
-// Prepared::record_warps returns them. Recording makes it another launch than the one that is timed and counted:
-// writing a record moved achieved occupancy by 4 to 10 points where the last wave is partial.
+// Evaluates the records of a launch's warps: plain functions over one record per warp, block by block, as
+// Prepared::record_warps returns them. The recorded launch differs from the one that is timed and counted:
+// writing a record moved achieved occupancy by 4 to 10 points if the last wave is partial.
 
 /// One block as its warps recorded it.
 struct BlockRecord {
@@ -24,10 +24,10 @@ struct BlockRecord {
   bool operator==(const BlockRecord&) const = default;
 };
 
-/// Blocks in the order of the grid. @throws InputError if the records are no whole number of blocks.
+/// Blocks in grid order. @throws InputError if the records are not a whole number of blocks.
 std::vector<BlockRecord> blocks_of(std::span<const WarpRecord> records, int warps_per_block);
 
-/// What one SM did. SMs that ran nothing have no line.
+/// Activity of one SM. SMs without blocks are left out.
 struct SmRecord {
   std::uint32_t sm = 0;
   std::int64_t blocks = 0;         ///< that ran here

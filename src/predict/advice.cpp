@@ -16,15 +16,15 @@
 namespace occbench {
 namespace {
 
-/// What one simulation of a launch that is only tried may take, by simulation_microseconds(): a choice.
+/// Limit for one simulation of a candidate, by simulation_microseconds(): a choice.
 constexpr double kMostTriedMicroseconds = 50'000;
-/// Of equal blocks most waves are skipped; of uneven ones each is simulated, for each candidate.
+/// Most waves of equal blocks are skipped; all waves of uneven ones are simulated, for each candidate.
 constexpr std::int64_t kMostUnevenBlocks = 1 << 16;
-/// Runs of each candidate, of which the middle one counts. Work that contends hardly depends on chance.
+/// Runs of each candidate; the median counts. Work that contends hardly depends on chance.
 constexpr std::uint64_t kTries = 3;
 constexpr std::uint64_t kTriesWhereWarpsContend = 1;
 
-/// A launch, and what its blocks do.
+/// A launch and its work.
 struct LaunchOfWork {
   Launch launch;
   Work work;
@@ -42,8 +42,8 @@ double cycles_of_threads(const Work& work, const Launch& launch) {
   return total_cycles(work, launch) * used_lanes(launch.block_threads);
 }
 
-/// The candidate with the distribution and the total of `work` on `launch`: `last` units in proportion, cycles by what then lacks. A warp
-/// takes as long with idle lanes as without.
+/// The candidate with the distribution and the total of `work` on `launch`: `last` units scale in proportion,
+/// then cycles make up the rest. A warp takes as long with idle lanes as without.
 LaunchOfWork with_same_total(LaunchOfWork candidate, const Launch& launch, const Work& work) {
   const double ratio =
       static_cast<double>(units_of(work, candidate.launch)) / static_cast<double>(units_of(work, launch));
@@ -51,7 +51,7 @@ LaunchOfWork with_same_total(LaunchOfWork candidate, const Launch& launch, const
     double& count = candidate.work.distribution.values[0];
     count = std::max(1.0, std::round(ratio * count));
   }
-  // Twice, since cycles of a unit are whole.
+  // Twice, because cycles of a unit are whole numbers.
   for (int time = 0; time < 2; ++time) {
     candidate.work = candidate.work.scaled(cycles_of_threads(work, launch) /
                                            cycles_of_threads(candidate.work, candidate.launch));
@@ -59,14 +59,15 @@ LaunchOfWork with_same_total(LaunchOfWork candidate, const Launch& launch, const
   return candidate;
 }
 
-/// The same work by `grid_blocks` blocks.
+/// The same work in `grid_blocks` blocks.
 LaunchOfWork with_grid(const Launch& launch, const Work& work, std::int64_t grid_blocks) {
   LaunchOfWork candidate{launch, work};
   candidate.launch.grid_blocks = grid_blocks;
   return with_same_total(std::move(candidate), launch, work);
 }
 
-/// The same threads in blocks of `block_threads`, dynamic shared memory as it is: a warp takes as long with idle lanes as without.
+/// The same threads in blocks of `block_threads`, with unchanged dynamic shared memory: a warp takes as long
+/// with idle lanes as without.
 LaunchOfWork with_block_size(const Launch& launch, const Work& work, int block_threads) {
   LaunchOfWork candidate{launch, work};
   candidate.launch.block_threads = block_threads;
@@ -75,8 +76,8 @@ LaunchOfWork with_block_size(const Launch& launch, const Work& work, int block_t
   return with_same_total(std::move(candidate), launch, work);
 }
 
-/// Of fewer blocks than SMs: a wave, or as many blocks as are twice as long as overheads are uncertain, if they can the same number on
-/// each SM.
+/// A grid for fewer blocks than SMs: a wave, or the most blocks that are each twice as long as the
+/// uncertainty of overheads, equally many on each SM if possible.
 std::int64_t spread_over_sms(const LaunchOfWork& of, const Topology& topology, std::int64_t wave) {
   const auto& [launch, work] = of;
   const double block_cycles = total_cycles(work, launch) / warps_of_block(launch.block_threads);
@@ -86,9 +87,9 @@ std::int64_t spread_over_sms(const LaunchOfWork& of, const Topology& topology, s
   return std::min(wave, fit / together * together);
 }
 
-/// The same work in the whole waves of blocks next to its grid, fewer and as many rounds, or of fewer blocks than SMs in no more than
-/// are twice as long as overheads are uncertain; empty where a wave takes less than kLeastShare of the time, and without grids whose
-/// warps take less than kOverheadErrorCycles.
+/// The same work in the next smaller and next larger number of whole waves; a grid of fewer blocks than SMs
+/// gets spread_over_sms() instead of the larger one. Empty if a wave takes less than kLeastShare of the time;
+/// without grids whose warps take less than kOverheadErrorCycles.
 std::vector<LaunchOfWork> whole_waves(const LaunchOfWork& of, const Usage& usage, const Limits& limits,
                                       const Topology& topology) {
   const auto& [launch, work] = of;
@@ -96,7 +97,7 @@ std::vector<LaunchOfWork> whole_waves(const LaunchOfWork& of, const Usage& usage
       full_wave_of_clusters(theoretical_occupancy(limits, launch, usage), launch.cluster_blocks,
                             topology.sm_count(), topology.sms_per_gpc());
   std::vector<LaunchOfWork> all;
-  // Of so many waves the last takes less than is told.
+  // With so many waves, the last takes less than the least share that is reported.
   if (kLeastShare * static_cast<double>(launch.grid_blocks) > static_cast<double>(wave)) return all;
   const std::int64_t below = launch.grid_blocks / wave * wave;
   const std::int64_t above = launch.grid_blocks < std::min<std::int64_t>(wave, topology.sm_count())
@@ -106,14 +107,14 @@ std::vector<LaunchOfWork> whole_waves(const LaunchOfWork& of, const Usage& usage
     if (grid <= 0 || grid > kMostGridShape.x || grid == launch.grid_blocks) continue;
     LaunchOfWork whole = with_grid(launch, work, grid);
     const double warps = static_cast<double>(grid) * warps_of_block(launch.block_threads);
-    // Of shorter ones overheads decide.
+    // For shorter warps overheads decide.
     if (total_cycles(whole.work, whole.launch) > kOverheadErrorCycles * warps)
       all.push_back(std::move(whole));
   }
   return all;
 }
 
-/// The same work, of which every warp of the launch has the same share.
+/// The same work, split equally over all warps of the launch.
 LaunchOfWork with_even_warps(const Launch& launch, const Work& work) {
   LaunchOfWork candidate{launch, work};
   candidate.work.distribution = {};
@@ -134,7 +135,7 @@ std::vector<LaunchOfWork> candidates(const Asked& asked, const Work& work) {
   std::vector<LaunchOfWork> all;
   if (work.seed()) return all;
   all = whole_waves({launch, work}, usage, limits, topology);
-  // Those of uneven or contending blocks would take long to simulate.
+  // Whole waves of uneven or contending blocks would take long to simulate.
   const bool has_whole_waves = work.distribution.form == WorkForm::equal && work.rates() == Rates{};
   const auto add = [&](const LaunchOfWork& candidate) {
     all.push_back(candidate);
@@ -172,7 +173,7 @@ std::string name_of(const Launch& candidate, const Launch& launch, const Usage& 
                                                : fmt::format(" in clusters of {}", candidate.cluster_blocks));
 }
 
-/// " (range: 27 to 36 %)" of a generic profile: others say how sure they are by their intervals.
+/// " (range: 27 to 36 %)" for a generic profile; others state their uncertainty by their intervals.
 std::string range_text(const Interval& saved, ProfileQuality quality) {
   if (quality != ProfileQuality::generic) return "";
   const double low = std::floor(saved.low);
@@ -180,7 +181,7 @@ std::string range_text(const Interval& saved, ProfileQuality quality) {
                          : fmt::format(" (range: {} to {} %)", low, std::ceil(saved.high));
 }
 
-/// The advice of another launch; empty where by the ranges of both it may take as long.
+/// The advice to use another launch; empty if by the ranges of both it may take as long.
 std::optional<Advice> advice_of(const LaunchOfWork& better, const Asked& asked,
                                 const Prediction& prediction) {
   const Tasks tasks = tasks_of(better);
@@ -263,12 +264,12 @@ std::optional<Advice> advise(const Asked& asked, const Work& work, const Predict
   for (const LaunchOfWork& candidate :
        of_warps ? std::vector{with_even_warps(launch, work)} : candidates(asked, work)) {
     const double saved_pct = 100 * (1 - run(candidate).cycles_active_max / asked_cycles);
-    // Those that change less come first.
+    // Candidates that change less come first.
     if (saved_pct < best_saved_pct + (better.empty() ? 0 : 100 * kLeastShare)) continue;
     better.push_back(candidate);
     best_saved_pct = saved_pct;
   }
-  // Uneven blocks are divided for as long as that saves more.
+  // Uneven blocks are split as long as that saves more.
   const bool can_divide = !of_warps && !work.seed() && work.distribution.form != WorkForm::equal;
   double divided_saved_pct = 0;
   for (std::int64_t grid = 2 * launch.grid_blocks; can_divide && grid <= kMostUnevenBlocks; grid *= 2) {

@@ -18,7 +18,7 @@ namespace occbench {
 namespace {
 
 constexpr std::size_t kRuns = 5;
-constexpr std::size_t kCertainRuns = 3;  // of what hardly depends on chance
+constexpr std::size_t kCertainRuns = 3;  // for launches that hardly depend on chance
 constexpr double kPointsPerActivePct = 1.0 / 3;
 
 /// No profile is more exact.
@@ -52,7 +52,7 @@ double misfit(const DeviceProfile& profile, const Limits& limits, std::span<cons
   return std::accumulate(misfits.begin(), misfits.end(), 0.0) / static_cast<double>(launches.size());
 }
 
-/// Something that a fit makes larger or smaller by factors.
+/// A value that a fit scales by factors.
 struct Knob {
   double start;
   double least;
@@ -60,7 +60,7 @@ struct Knob {
   std::function<void(DeviceModel& model, double value)> set;
 };
 
-/// Each knob in turn made larger or smaller as long as the misfit falls.
+/// Makes each knob in turn larger or smaller, as long as the misfit falls.
 void fit(DeviceProfile& profile, std::span<const Knob> knobs, const Limits& limits,
          std::span<const CalibrationLaunch> launches, std::size_t runs, const FitSearch& search) {
   if (launches.empty()) return;
@@ -87,7 +87,7 @@ void fit(DeviceProfile& profile, std::span<const Knob> knobs, const Limits& limi
   }
 }
 
-/// The parameters of a stage whose rules are on.
+/// The parameters of a stage, without those whose rules are off.
 std::vector<Knob> knobs_of(FittedTo stage, const DeviceModel& model) {
   std::vector<Knob> knobs;
   for (const Parameter& parameter : parameters()) {
@@ -99,7 +99,8 @@ std::vector<Knob> knobs_of(FittedTo stage, const DeviceModel& model) {
   return knobs;
 }
 
-/// In launches of equal blocks GPC clocks part by more or less than in the recorded one, whose load is another.
+/// In launches of equal blocks, GPC clocks differ by more or less than in the recorded launch, because its
+/// load differs.
 Knob clock_scale(const std::vector<int>& recorded_ppm, double start) {
   return {start, 0, 10, [recorded_ppm](DeviceModel& model, double scale) {
             std::ranges::transform(recorded_ppm, model.gpc_clock_ppm.begin(),
@@ -107,7 +108,7 @@ Knob clock_scale(const std::vector<int>& recorded_ppm, double start) {
           }};
 }
 
-/// Parameters that depend on chance, and the scale of known clocks.
+/// Fits parameters that depend on chance, and the scale of known clocks.
 DeviceProfile fit_known_clocks(const DeviceProfile& profile, std::vector<Knob> tails, const Limits& limits,
                                std::span<const CalibrationLaunch> launches, const FitSearch& search) {
   constexpr std::size_t kRunsToCompare = 15;
@@ -142,8 +143,8 @@ struct Run {
   bool singleton = false;
 };
 
-/// The SMs that had a second block before all had one, as a run; and those that did not, as runs of ascending
-/// SMs in the order in which they had their first. Empty if an SM had none.
+/// One run of the SMs that had a second block before all had one, and runs of ascending SMs, in the order of
+/// their first blocks, of the others. Empty if an SM had none.
 std::vector<Run> first_runs(int sm_count, std::span<const RecordedBlock> blocks) {
   std::vector<int> taken(static_cast<std::size_t>(sm_count));
   std::vector<int> order;
@@ -165,8 +166,8 @@ std::vector<Run> first_runs(int sm_count, std::span<const RecordedBlock> blocks)
     runs.back().sms.push_back(sm);
     previous = sm;
   }
-  // The two SMs of a TPC side by side, TPCs in the order in which they were dispatched to. The driver numbers
-  // the two SMs of a TPC one after the other.
+  // Puts the two SMs of a TPC side by side, TPCs in dispatch order. The driver numbers the two SMs of a TPC
+  // consecutively.
   const std::vector<int> order_of_singletons = singleton.sms;
   std::ranges::stable_sort(singleton.sms, {}, [&](int sm) {
     return std::ranges::find(order_of_singletons, sm / 2, [](int other) { return other / 2; }) -
@@ -178,7 +179,7 @@ std::vector<Run> first_runs(int sm_count, std::span<const RecordedBlock> blocks)
 
 using RecordedLaunches = std::initializer_list<std::span<const RecordedBlock>>;
 
-/// Mean cycles from the last end on an SM to the next start there, over some SMs.
+/// Mean cycles from the last end on an SM to the next start there, over `sms`.
 std::optional<double> mean_replacement_latency(std::span<const int> sms, RecordedLaunches launches) {
   double sum = 0;
   int count = 0;
@@ -204,7 +205,7 @@ std::optional<double> mean_replacement_latency(std::span<const int> sms, Recorde
   return sum / count;
 }
 
-/// The pairs of SMs (TPCs) of a run, one SM where its number is odd.
+/// The pairs of SMs (TPCs) of a run; the last has one SM if their number is odd.
 std::vector<std::span<const int>> pairs_of(const Run& run) {
   std::vector<std::span<const int>> pairs;
   for (std::size_t first = 0; first < run.sms.size(); first += 2) {
@@ -213,8 +214,8 @@ std::vector<std::span<const int>> pairs_of(const Run& run) {
   return pairs;
 }
 
-/// What a block replacement takes longer on each TPC than on the nearest. As far as the mean one where none
-/// was recorded.
+/// Extra latency of a block replacement on each TPC, relative to the fastest TPC. A TPC without recorded
+/// replacements gets the mean.
 std::vector<int> tpc_replacement_latency_cycles(std::span<const Run> runs, RecordedLaunches launches) {
   constexpr double kStep = 10;
   std::vector<std::optional<double>> all;
@@ -240,7 +241,7 @@ std::vector<int> tpc_replacement_latency_cycles(std::span<const Run> runs, Recor
   return longer;
 }
 
-/// Cycles of the SMs' own clock in one of the common clock; 1 where none were recorded.
+/// Cycles of the SMs' own clock per cycle of the common clock; 1 if none were recorded.
 double clock_rate(std::span<const int> sms, RecordedLaunches launches) {
   double own = 0;
   double common = 0;
@@ -254,7 +255,7 @@ double clock_rate(std::span<const int> sms, RecordedLaunches launches) {
   return common > 0 ? own / common : 1;
 }
 
-/// How much faster than the mean SM's each GPC's clock is, then those of the pairs of singleton SMs.
+/// Clock of each GPC relative to the mean SM's, then of each pair of singleton SMs.
 std::vector<int> clock_ppm(std::span<const Run> runs, RecordedLaunches launches) {
   constexpr double kStep = 10;
   std::vector<double> of_gpcs;

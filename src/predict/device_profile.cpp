@@ -21,7 +21,7 @@ constexpr int kMostLatency = 1'000'000;
 constexpr int kMostPpm = 100'000;
 constexpr int kMostBusBits = 1 << 20;
 
-/// Numbers between spaces.
+/// Numbers separated by spaces.
 std::optional<std::vector<int>> read_list(std::string_view text, int low, int high) {
   std::vector<int> list;
   for (const std::string_view word : split(text, ' ')) {
@@ -33,7 +33,7 @@ std::optional<std::vector<int>> read_list(std::string_view text, int low, int hi
   return list;
 }
 
-/// What a file says, before its parts are put together.
+/// Contents of a file, before its parts are combined.
 struct Draft {
   DeviceProfile profile;
   std::optional<int> sm_count;
@@ -41,7 +41,7 @@ struct Draft {
   std::vector<int> gpc_sms;
 };
 
-/// Sets a field; false if the text is no value for it, empty if there is no such field.
+/// Sets a field; false if the text is not a value for it, empty if there is no such field.
 std::optional<bool> set(Draft& draft, std::string_view name, std::string_view text) {
   const auto text_field = [&](std::string& field) {
     field = text;
@@ -79,7 +79,7 @@ std::optional<bool> set(Draft& draft, std::string_view name, std::string_view te
                       parameter->most_allowed);
 }
 
-/// Puts the parts together, which must fit one another. @throws InputError
+/// Combines the parts. @throws InputError if they do not fit each other
 DeviceProfile finish(Draft draft, std::string_view source) {
   const auto expect = [&](bool fits, const std::string& complaint) {
     if (!fits) throw InputError("{}: {}", source, complaint);

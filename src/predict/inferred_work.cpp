@@ -15,11 +15,11 @@ namespace {
 
 constexpr std::int64_t kMostInferredBlocks = 1 << 14;
 
-/// Relative to what was observed; times repeat to about as much.
+/// Relative to the observed value; times repeat to within about this.
 constexpr double kNearEnough = 1e-3;
 constexpr int kMostSteps = 6;
 
-/// A launch with as many blocks as are worth simulating, and what these take of the whole grid's cycles: on the
+/// A launch with as many blocks as are worth simulating, and their share of the whole grid's cycles: on the
 /// SM with most, and on average.
 struct ShortenedLaunch {
   Launch launch;
@@ -27,7 +27,7 @@ struct ShortenedLaunch {
   double mean = 1;
 };
 
-/// Takes whole waves out of a large grid; its last wave stays.
+/// Removes whole waves from a large grid; its last wave stays.
 ShortenedLaunch shortened(const Launch& launch, std::int64_t wave) {
   if (wave == 0 || launch.grid_blocks <= std::max(kMostInferredBlocks, wave)) return {launch};
   const std::int64_t waves = launch.grid_blocks / wave;
@@ -42,8 +42,8 @@ ShortenedLaunch shortened(const Launch& launch, std::int64_t wave) {
   return result;
 }
 
-/// A launch whose blocks do nothing takes at most this much longer than one that was read: what giving blocks out takes is a typical
-/// value, not each GPU's.
+/// A launch whose blocks do nothing takes at most this factor longer than the measured one: dispatch costs
+/// are typical values, not each GPU's.
 constexpr double kMostAboveRead = 1.5;
 
 }  // namespace
@@ -65,7 +65,7 @@ std::optional<InferredWork> infer_work(const Asked& asked, const ObservedLaunch&
         simulate(part.launch, asked.usage, asked.limits, profile.model, tasks, seed);
     return from_time ? simulation.cycles_active_max : simulation.cycles_active_mean;
   };
-  // What a launch takes grows almost linearly with what its blocks take.
+  // A launch's duration grows almost linearly with that of its blocks.
   const double places = static_cast<double>(profile.sm_count()) * std::max(1, occupancy.blocks_per_sm);
   const double rounds = std::max(1.0, static_cast<double>(part.launch.grid_blocks) / places);
   double cycles = std::round(std::clamp(goal / rounds, 1.0, 1e12));

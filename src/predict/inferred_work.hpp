@@ -11,14 +11,14 @@
 
 namespace occbench {
 
-// A launch of a program does not say what its blocks have to do. How long other launches of the same kernel and
-// configuration took tells: equal blocks that last so long that the launch takes that time.
+// A launch of a program does not state the work of its blocks. It is inferred from the duration of other
+// launches of the same kernel and configuration: equal blocks whose length makes the launch take that time.
 
-/// What is known of launches of the same kernel and configuration. Values are above 0.
+/// Measured values of launches of the same kernel and configuration, above 0.
 struct ObservedLaunch {
-  /// Cycles from the first warp to the last, a time times the SM clock.
+  /// Cycles from the first warp to the last: time times SM clock.
   std::optional<double> elapsed_cycles{};
-  /// Cycles in which an SM had a warp, mean over all SMs. Looked at only where there is no time.
+  /// Cycles in which an SM had a warp, mean over all SMs. Used only if there is no time.
   std::optional<double> cycles_active_mean{};
 };
 
@@ -27,13 +27,13 @@ struct InferredWork {
   std::string_view source;  ///< "time" or "cycles"
 };
 
-/// Work that is equal for all blocks and takes that time. Grids of more than some 16,000 blocks are cut to fewer
+/// Equal work for all blocks that takes that time. Grids of more than some 16,000 blocks are cut to fewer
 /// whole waves.
-/// @returns empty where nothing is known
+/// @returns empty if nothing is known
 /// @throws InputError as simulate() does
 std::optional<InferredWork> infer_work(const Asked& asked, const ObservedLaunch& observed);
 
-/// Checks that the warps of a work can stay in lockstep on a device. @throws InputError where they cannot
+/// Checks that warps with this work can stay in lockstep on a device. @throws InputError if they cannot
 void require_lockstep(const Work& work, const DeviceProfile& profile);
 
 }  // namespace occbench

@@ -56,7 +56,7 @@ constexpr std::array<KindText, kWorkKinds> kKinds{{
 }};
 // clang-format on
 
-/// Of so many waves the last takes a thousandth of the time at most.
+/// With so many waves, the last takes at most a thousandth of the time.
 constexpr std::int64_t kManyWaves = 1000;
 
 const KindText& text_of(WorkKind kind) {
@@ -117,18 +117,17 @@ Interval interval_of(const RunRange& simulations, const Margin& margin, double b
   };
   const double low = simulations.low - points(margin.below);
   const double high = simulations.high + points(margin.above);
-  // A simulation is where it is, also beyond what theory allows by rounding.
+  // The interval includes all simulations, also if rounding puts one above theory.
   return {std::clamp(low, 0.0, simulations.low),
           std::clamp(high, simulations.high, std::max(most_pct, simulations.high))};
 }
 
-/// What the range of a generic profile takes, roughly, on one core, unless two simulations take longer.
+/// Rough time for the range of a generic profile on one core, unless two simulations take longer.
 constexpr double kRangeMicroseconds = 25'000;
 
-/// What a launch reaches as the parameters of the profile go to both ends of their ranges (parameters.hpp;
-/// that of bandwidth is the GPU's): all of them at once, then one after another. Those that do not matter to
-/// the launch are left out, and of large grids those that the table lists later. Takes kRangeMicroseconds, or two
-/// simulations.
+/// Range of a launch's occupancy as the profile's parameters go to both ends of their ranges (parameters.hpp;
+/// the GPU's for bandwidth): all at once, then one after another. Parameters that do not affect the launch
+/// are left out, and for large grids those later in the table. Takes kRangeMicroseconds, or two simulations.
 Intervals parameter_range(const Asked& asked, const Tasks& tasks) {
   const ChosenProfile& chosen = asked.chosen;
   const std::uint64_t seed = Seeds(asked.chance, chosen.profile).of_run(0);
@@ -187,7 +186,7 @@ WorkKind kind_of(const Launch& launch, const Usage& usage, const Occupancy& occu
     return tasks.lockstep_cycles() ? WorkKind::always_issuing_known : WorkKind::always_issuing;
   if (tasks.contends()) return WorkKind::issue_or_pipe_bound;
   if (tasks.differ_within_blocks()) return WorkKind::uneven_warps;
-  // What differs by less than overheads do is as equal.
+  // Blocks that differ by less than overheads count as equal.
   if (tasks.spread_cycles() > kOverheadErrorCycles) return WorkKind::uneven_blocks;
   const bool even = launch.grid_blocks <= wave ||
                     (wave > 0 && (launch.grid_blocks % wave == 0 || launch.grid_blocks >= kManyWaves * wave));
@@ -232,7 +231,7 @@ std::string_view why_wide(WorkKind kind, ProfileQuality quality) {
 }
 
 std::string to_string(const Interval& interval) {
-  constexpr double kRounding = 1e-9;  // of what has so many digits itself
+  constexpr double kRounding = 1e-9;  // for values that already have so few digits
   const int digits = interval.width() > 10 ? 0 : 1;
   const double factor = digits == 0 ? 1 : 10;
   return fmt::format("{:.{}f} to {:.{}f}", std::floor(factor * interval.low + kRounding) / factor, digits,

@@ -20,7 +20,7 @@ struct KernelCost {
 //   round    a round number between the generations; all blocks take equally long, so occupancy hardly depends on it
 //   code     counted in the machine code for sm_90
 //   H200     latency_hiding with one block per SM on an H200
-//   reading  explains what 16 warps per sub-partition of 400,000 instructions read on an H200 (70.70 and 80.73 %)
+//   reading  explains the counter for 16 warps per sub-partition of 400,000 instructions on an H200 (70.70 and 80.73 %)
 constexpr KernelCost kCosts[] = {
     {"fma_chains", "fma_cycles", 4},                  // guide
     {"fma_chains", "exponential_cycles", 17},         // nominal
@@ -41,7 +41,7 @@ constexpr KernelCost kCosts[] = {
      0.27},                         // 0.25 to 0.29 floats, on an H200 and an H100 (experiment reductions)
     {"reads", "read_cycles", 725},  // H200
     {"reads", "cycles_per_doubling",
-     75},                            // 708, 773, 864, 976 cycles for 1, 2, 4, 8 loads there, slots included
+     75},                            // 708, 773, 864, 976 cycles for 1, 2, 4, 8 loads on it, slots included
     {"reads", "slots_per_load", 3},  // code
     {"reads", "slots_per_wait", 6},  // code
 };

@@ -11,8 +11,8 @@
 
 namespace occbench {
 
-/// Calls `of` with each number from 0 to `count` - 1, on all processors, in no order. What a call throws is
-/// thrown here, once the calls that have begun are over; no other begins then.
+/// Calls `of` with each number from 0 to `count` - 1, on all processors, in no order. An exception of a call
+/// ends the loop and is rethrown after the calls that have begun.
 template <typename Function>
 void for_each_parallel(std::size_t count, const Function& of) {
   std::atomic<std::size_t> next = 0;
@@ -25,13 +25,14 @@ void for_each_parallel(std::size_t count, const Function& of) {
     }
   };
   const std::size_t threads = std::min<std::size_t>(std::max(1U, std::thread::hardware_concurrency()), count);
-  std::vector<std::future<void>> others;  // waits for each where it goes
+  std::vector<std::future<void>> others;  // the destructor waits for each
   for (std::size_t i = 1; i < threads; ++i) others.push_back(std::async(std::launch::async, take));
   take();
   for (std::future<void>& other : others) other.get();
 }
 
-/// A thread that is given no signal: they are for the threads that were there. @throws std::exception if there can be none
+/// A thread that blocks all signals, so that other threads get them. @throws std::exception if it cannot
+/// start
 template <typename Function>
 std::thread thread_without_signals(Function run) {
   sigset_t all;

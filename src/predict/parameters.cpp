@@ -6,9 +6,9 @@
 namespace occbench {
 namespace {
 
-// A line says where the typical value and what may be elsewhere come from. Fits: of calibrations of four H200s and two H100s.
-// Elsewhere a value may be half to twice of that, since nobody has published such figures of another architecture. Seen: in
-// launches of H200s that are in tests/data/h200_launches.
+// Each comment names the source of the typical value and of the range elsewhere. Fits: calibrations of four
+// H200s and two H100s; elsewhere half to twice that, because no such figures are published for another
+// architecture. Seen: in launches of H200s in tests/data/h200_launches.
 using P = DeviceParameters;
 
 constexpr std::array kParameters{
@@ -54,7 +54,7 @@ constexpr std::array kParameters{
               .most_elsewhere = 1,
               .most_allowed = 1,
               .matters_to = MattersTo::more_than_a_wave},
-    // By placement.csv: 13 of 14 grids to the block.
+    // placement.csv: 13 of 14 grids match to the block.
     Parameter{.name = "even_first_wave",
               .value = &P::even_first_wave,
               .typical = 1,
@@ -71,14 +71,15 @@ constexpr std::array kParameters{
               .most_elsewhere = 6,
               .least_allowed = 1,
               .most_allowed = 64},
-    // By first_blocks.csv starts have a standard deviation of 55 cycles, as an even spread over 190 has; from off to twice of that elsewhere.
+    // In first_blocks.csv, starts have a standard deviation of 55 cycles, as a uniform spread over 190 has;
+    // from off to twice that elsewhere.
     Parameter{.name = "sm_delay_cycles",
               .value = &P::sm_delay_cycles,
               .typical = 190,
               .off = 0,
               .least_elsewhere = 0,
               .most_elsewhere = 380},
-    // Clocks of eleven H200s whose clocks nobody measured; up to twice of that elsewhere.
+    // Clocks of eleven H200s without measured clocks; up to twice that elsewhere.
     Parameter{.name = "gpc_clock_spread_ppm",
               .value = &P::gpc_clock_spread_ppm,
               .typical = 600,
@@ -87,7 +88,7 @@ constexpr std::array kParameters{
               .most_elsewhere = 1200,
               .most_allowed = 100'000,
               .fitted_to = FittedTo::known_clocks},
-    // An H200 serves one warp of four multiply-add chains (0.82 to 0.96) so, and one of three not.
+    // An H200 serves a warp of four multiply-add chains (0.82 to 0.96) so, but not one of three.
     Parameter{.name = "always_issuing_share",
               .value = &P::always_issuing_share,
               .typical = 0.8,
@@ -123,7 +124,7 @@ constexpr std::array kParameters{
               .most_elsewhere = 0.5,
               .most_allowed = 1,
               .matters_to = MattersTo::always_issuing},
-    // An H200; of another GPU its data sheet's bandwidth over its clock.
+    // An H200; for another GPU, its data sheet's bandwidth over its clock.
     Parameter{.name = "bytes_per_cycle",
               .value = &P::bytes_per_cycle,
               .typical = 2350,

@@ -8,18 +8,18 @@
 
 namespace occbench {
 
-/// Which launches of a calibration a parameter is fitted to.
+/// Launches of a calibration to which a parameter is fitted.
 enum class FittedTo {
   nothing,       ///< it keeps its typical value, or is measured directly
-  whole_waves,   ///< equal blocks in whole waves, or in no more than one: nothing is left to chance
-  known_clocks,  ///< launches in which chance decides who takes the last blocks, if GPC clocks were measured
+  whole_waves,   ///< equal blocks in whole waves, or in at most one: nothing depends on chance
+  known_clocks,  ///< launches in which chance decides tail placement, if GPC clocks were measured
 };
 
 /// Which launches depend on a parameter.
 enum class MattersTo {
   every_launch,
   more_than_a_wave,  ///< blocks are replaced
-  less_than_a_wave,  ///< the grid leaves room
+  less_than_a_wave,  ///< the grid is smaller than one wave
   always_issuing,    ///< warps contend and can issue in every cycle
   memory,            ///< warps read or write device memory
 };
@@ -29,13 +29,13 @@ enum class MattersTo {
 struct Parameter {
   std::string_view name;  ///< as in a profile
   double DeviceParameters::*value;
-  double typical;  ///< an H200's, rounded: where a fit starts, and what a GPU has that nobody measured
+  double typical;  ///< an H200's, rounded: start of a fit, and value of a GPU that was not measured
   std::optional<double> off =
-      {};                  ///< switches its rule off; empty if it has none: part of another rule, or certain
-  double least_elsewhere;  ///< on a GPU that nobody measured, as the table says
-  double most_elsewhere;   ///< likewise
+      {};  ///< switches its rule off; empty if the rule cannot be: part of another rule, or certain
+  double least_elsewhere;     ///< on a GPU that was not measured; sources are in the table
+  double most_elsewhere;      ///< likewise
   double least_allowed = 0;   ///< in a profile
-  double most_allowed = 1e6;  ///< likewise; of cycles, if nothing else is said
+  double most_allowed = 1e6;  ///< likewise; the default is for cycles
   FittedTo fitted_to = FittedTo::nothing;
   MattersTo matters_to = MattersTo::every_launch;
 };
@@ -43,7 +43,7 @@ struct Parameter {
 /// Every parameter, in the order of a profile.
 std::span<const Parameter> parameters();
 
-/// nullptr if there is none of that name.
+/// nullptr if there is no parameter of that name.
 const Parameter* find_parameter(std::string_view name);
 
 /// Every parameter at its typical value.

@@ -17,17 +17,18 @@ namespace {
 /// Blocks that contend take ten times as long to simulate.
 constexpr std::int64_t kMostBlocksOfRuns = 1 << 16;
 constexpr std::int64_t kMostContendingBlocksOfRuns = 1 << 15;
-/// Runs of a generic prediction may cost so much.
+/// Time limit for the runs of a generic prediction.
 constexpr double kGenericRunsMicroseconds = 10'000;
 
-/// Work of this mean length has no overheads to speak of.
+/// At this mean length of work, overheads are negligible.
 constexpr double kVeryLongCycles = 1e9;
 
-/// How far apart the clocks of a GPU are that nobody measured, of a profile's `gpc_clock_spread_ppm`. With the 600 ppm of the
-/// built-in profiles clocks are drawn up to 1,200 to 2,400 ppm from the mean. Of three measured GPUs (the profiles under
-/// results/) clocks have standard deviations of 780, 1,050 and 1,880 ppm, as if drawn up to 1,350, 1,820 and 3,260 ppm from it;
-/// launches of another H200 (tests/data/h200_launches) are explained best by 600. The most likely comes first,
-/// since large grids are simulated only once.
+/// Spread of a GPU's clocks that are not measured, as multiples of the profile's `gpc_clock_spread_ppm`. With
+/// the 600 ppm of the built-in profiles, clocks are drawn up to 1,200 to 2,400 ppm from the mean. The clocks
+/// of three measured GPUs (the profiles under results/) have standard deviations of 780, 1,050 and 1,880 ppm,
+/// as if drawn up to 1,350, 1,820 and 3,260 ppm from it; launches of another H200 (tests/data/h200_launches)
+/// are explained best by 600. The most likely multiple comes first, because large grids are simulated only
+/// once.
 constexpr std::array<double, 3> kClockSpreads = {3, 2, 4};
 
 bool has_clocks(const DeviceModel& model) {
@@ -69,14 +70,14 @@ class RepeatedSimulation {
   Seeds seeds_;
 };
 
-/// No more of them than chance_of().
+/// At most the runs of chance_of().
 RepeatedSimulation runs_in_time(Asked asked, const Tasks& tasks) {
   asked.chance = chance_of(asked.chosen, asked.limits, tasks, asked.chance);
   return RepeatedSimulation(asked);
 }
 
 Simulations summary(std::vector<Simulation> simulations) {
-  // Of equal ones the first comes first, with every C++ library.
+  // Stable, so that ties have the same order with every C++ library.
   std::ranges::stable_sort(simulations, {}, &Simulation::achieved_pct);
   const auto of = [&](double Simulation::*value) {
     const std::vector<double> values = mapped(simulations, value);
@@ -94,8 +95,8 @@ Simulations summary(std::vector<Simulation> simulations) {
   return found;
 }
 
-/// `predicted` = with everything; `places` = blocks that all SMs have room for; `wave` = those that the device holds at
-/// once, fewer where GPCs have no room for a whole cluster.
+/// `predicted` = with everything; `places` = blocks for which all SMs have room; `wave` = blocks that the
+/// device holds at once, fewer if GPCs have no room for a whole cluster.
 Losses find_losses(const RepeatedSimulation& runs, const Tasks& tasks, double theoretical, double predicted,
                    std::int64_t places, std::int64_t wave) {
   const Tasks alone = tasks.alone();
@@ -120,7 +121,7 @@ Losses find_losses(const RepeatedSimulation& runs, const Tasks& tasks, double th
           .contention = uneven_warps - with_contention};
 }
 
-/// Of each side the larger margin.
+/// The larger margin on each side.
 KindMargins wider(const KindMargins& one, const KindMargins& other) {
   const auto of = [](const Margin& a, const Margin& b) {
     return Margin{std::max(a.below, b.below), std::max(a.above, b.above)};
@@ -133,7 +134,7 @@ KindMargins wider(const KindMargins& one, const KindMargins& other) {
 std::int64_t runs_of(const Tasks& tasks, const Chance& chance) {
   const std::int64_t most = tasks.contends() ? kMostContendingBlocksOfRuns : kMostBlocksOfRuns;
   const std::int64_t fit = most / std::max<std::int64_t>(1, tasks.grid_blocks());
-  // The median of an odd number is one of them.
+  // The median of an odd number of runs is one of them.
   return (std::clamp<std::int64_t>(fit, 1, chance.most_runs) - 1) / 2 * 2 + 1;
 }
 
@@ -153,7 +154,7 @@ Simulations simulate_often(const Launch& launch, const Usage& usage, const Limit
 Simulations simulate_often(const Asked& asked, const Tasks& tasks) {
   Simulations simulations = summary(runs_in_time(asked, tasks)(tasks));
   if (const auto range = range_of_unknowns(asked, tasks)) widen(simulations, *range);
-  // Sums are rounded, and so may be above it.
+  // Rounded sums may be above it.
   const double most =
       most_pct(asked.launch, asked.limits, theoretical_occupancy(asked.limits, asked.launch, asked.usage),
                asked.chosen.profile.sm_count(), tasks);
@@ -180,7 +181,8 @@ Intervals intervals_of(const Asked& asked, const Tasks& tasks, const RunRanges& 
     return margins_of(kind_of(asked.launch, usage, occupancy, sm_count, tasks, asked.origin));
   };
   KindMargins margins = margins_with(asked.usage);
-  // Those of local memory were fitted to work that contends: of other work its own are not less.
+  // Margins of local memory were fitted to work that contends. Other work also keeps at least the margins of
+  // its own kind.
   if (!tasks.contends()) {
     Usage without = asked.usage;
     without.local_bytes_per_thread = 0;

@@ -14,15 +14,15 @@
 namespace occbench {
 namespace {
 
-/// Rows of anybody name a GPU: what is no UUID leads out of the folder of profiles.
+/// Rows from any source name a GPU. A name that is not a UUID could lead out of the folder of profiles.
 bool is_file_name(const std::string& uuid) {
   return !uuid.empty() && std::ranges::all_of(uuid, [](unsigned char letter) {
     return std::isalnum(letter) != 0 || letter == '-';
   });
 }
 
-/// Bandwidth of a GPU that nobody measured, of its data sheet's. Calibrations of H200s and an H100 found 0.91 to
-/// 0.97 (docs/any-gpu.md); no launch goes above 1.
+/// Bandwidth of a GPU that was not measured, as shares of its data sheet's. Calibrations of H200s and an H100
+/// found 0.91 to 0.97 (docs/any-gpu.md); no launch exceeds 1.
 constexpr double kLeastOfPeak = 0.85;
 constexpr double kTypicalOfPeak = 0.93;
 
@@ -30,12 +30,12 @@ double peak_bytes_per_cycle(const Gpu& gpu) {
   return gpu.bandwidth_gb_s * 1000 / gpu.clock_mhz;
 }
 
-/// Within a major version first.
+/// Prefers the same major version.
 int versions_between(ComputeCapability one, ComputeCapability other) {
   return 100 * std::abs(one.major - other.major) + std::abs(one.minor - other.minor);
 }
 
-/// Peaks by SM of the GPUs whose compute capability is nearest, ascending.
+/// Peaks per SM of the GPUs with the nearest compute capability, ascending.
 std::vector<double> peaks_by_sm(ComputeCapability compute_capability) {
   const auto distance_of = [&](const Gpu& gpu) {
     return versions_between(gpu.compute_capability, compute_capability);
@@ -49,7 +49,7 @@ std::vector<double> peaks_by_sm(ComputeCapability compute_capability) {
   return peaks;
 }
 
-/// Of the table; null for a GPU that it lacks.
+/// The GPU's line of the table; null if it has none.
 const Gpu* line_of(const GpuIdentity& gpu) {
   const Gpu* const line = gpu.name.empty() ? nullptr : find_gpu(gpu.name);
   const bool is_it =
@@ -70,7 +70,7 @@ ProfileQuality quality_of(const DeviceProfile& profile, const GpuIdentity& gpu) 
   const bool same_model = !profile.gpu.empty() && profile.gpu == gpu.name && same_bus &&
                           profile.compute_capability == gpu.compute_capability &&
                           profile.sm_count() == gpu.sm_count;
-  // Nothing of a profile of typical values alone was measured.
+  // A profile with only typical values contains no measurement.
   const bool is_typical =
       profile.model == DeviceModel::uniform(Topology::even(profile.sm_count()), typical_parameters());
   if (!same_model || is_typical) return ProfileQuality::generic;

@@ -15,9 +15,9 @@ int partitions_of(const Limits& limits) {
   return std::clamp(limits.sub_partitions, 1, WarpSlots::kMaxPartitions);
 }
 
-/// Warps that one sub-partition can hold, by the SM's warp limit and by its registers; never fewer than the
-/// SM's blocks need, where registers are handed out to blocks instead of warps (1.x) or sub-partitions share
-/// them (2.x).
+/// Warps that one sub-partition can hold, by the SM's warp limit and by its registers. Never fewer than the
+/// SM's blocks need: registers are allocated to blocks instead of warps on 1.x and shared by sub-partitions
+/// on 2.x.
 int slots_of_partition(const Limits& limits, const Occupancy& occupancy, int partitions) {
   const int by_warps = limits.max_warps_per_sm / partitions;
   if (occupancy.registers_per_block == 0) return by_warps;
@@ -104,7 +104,7 @@ void ContendingBlocks::begin_work() {
   }
 }
 
-/// What a warp that moves bytes takes longer or shorter than it should.
+/// Random factor on the time of a warp that moves bytes.
 double ContendingBlocks::memory_chance(const RunningBlock& running, int warp) const {
   if (memory_spread_ == 0) return 1;
   const std::int64_t of_grid = running.block * execution_.rules.warps_per_block + warp;
@@ -133,7 +133,7 @@ void ContendingBlocks::finish_warps(std::vector<EndedBlock>& ended) {
 IndependentBlocks::IndependentBlocks(const Execution& execution, bool by_warp)
     : execution_(execution), by_warp_(by_warp) {
   if (execution.tasks.poll_cycles_per_warp() == 0) return;
-  // The latest of n even draws from 0 to 1 is the n-th root of one.
+  // The latest of n uniform draws from 0 to 1 is distributed as the n-th root of one draw.
   for (std::size_t i = 0; i < latest_warp_.size(); ++i) {
     const double draw = (static_cast<double>(i) + 0.5) / static_cast<double>(latest_warp_.size());
     latest_warp_[i] = portable_exp(portable_log(draw) / execution.rules.warps_per_block);
@@ -154,7 +154,7 @@ double IndependentBlocks::run(const RunningBlock& running) {
   } else {
     const double late = latest * chance_of_latest_warp(running);
     end = due + late;
-    // The mean of n even draws of which the latest is known.
+    // The mean of n uniform draws whose latest is known.
     const double early = late * (warps - 1) / (2 * warps);
     execution_.residency.add_warps(sm, begin, end - early, warps);
   }
@@ -166,20 +166,21 @@ double IndependentBlocks::run(const RunningBlock& running) {
   return end;
 }
 
-/// Warps that wait for their time to come look at the clock once in as long as all warps of the SM take for
-/// it: each is late by up to that.
+/// Warps that wait for a clock each read it once per round over all warps of the SM, so each is up to one
+/// round late.
 double IndependentBlocks::latest_lateness(const RunningBlock& running, double due) const {
   const double poll = execution_.tasks.poll_cycles_per_warp();
   if (poll == 0) return 0;
   return poll * polling_blocks(running, due) * execution_.rules.warps_per_block;
 }
 
-/// A block of equal warps is late by the latest of them.
+/// A block of equal warps is as late as its latest warp.
 double IndependentBlocks::chance_of_latest_warp(const RunningBlock& running) const {
   return latest_warp_[execution_.draws.poll(running.block, latest_warp_.size())];
 }
 
-/// Those of an SM at a time: where several end in short order, none has taken their places yet.
+/// Polling blocks of an SM at `now`: blocks that ended within the replacement latency have not been replaced
+/// yet.
 int IndependentBlocks::polling_blocks(const RunningBlock& running, double now) const {
   const Sm& sm = execution_.sm(running.sm);
   const int of_first_wave = sm.traits().first_wave_blocks;
@@ -222,8 +223,8 @@ WarpSlots::WarpSlots(const Limits& limits, const Occupancy& occupancy, int sm_co
       next_partition_(static_cast<std::size_t>(sm_count)) {}
 
 int WarpSlots::blocks_that_fit(int sm, double now) const {
-  // After n blocks the sub-partition that is `place` after the first one has ceil((n * warps - place) /
-  // partitions) warps more.
+  // After n blocks, the sub-partition `place` after the first has ceil((n * warps - place) / partitions) more
+  // warps.
   const auto first = static_cast<std::size_t>(next_partition_[static_cast<std::size_t>(sm)]);
   std::size_t blocks = std::numeric_limits<std::size_t>::max();
   for (std::size_t place = 0; place < partitions_; ++place) {

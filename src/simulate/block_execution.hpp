@@ -19,15 +19,15 @@ namespace occbench {
 ///
 /// As seen on an H200 (docs/prediction.md, "Room of exited warps"): an exited warp's slot and registers are
 /// free at once, but an SM takes new blocks only when a block ends. Warps go to the sub-partitions round
-/// robin, and each block continues where the one before it on that SM ended: while the sub-partitions that
-/// come next are full, it waits, whatever is free in the others.
+/// robin, and each block continues after the previous block of that SM. While the next sub-partitions are
+/// full, the block waits, even if others have room.
 class WarpSlots {
  public:
   static constexpr int kMaxPartitions = 4;
 
   WarpSlots(const Limits& limits, const Occupancy& occupancy, int sm_count);
 
-  /// Blocks that fit into the slots that are free on an SM at `now`.
+  /// Blocks that fit into the free slots of an SM at `now`.
   int blocks_that_fit(int sm, double now) const;
 
   /// Where a warp is resident.
@@ -36,7 +36,7 @@ class WarpSlots {
     int index;  ///< within its sub-partition
   };
 
-  /// Gives the warps of a block slots that are free at `now`; there must be room. The slots stay taken until
+  /// Assigns slots that are free at `now` to the warps of a block; there must be room. They stay taken until
   /// `free_at`.
   void take(int sm, double now, std::vector<Slot>& of_warps);
 
@@ -58,16 +58,16 @@ class WarpSlots {
   std::size_t slots_;  ///< per sub-partition, as many as registers and warp limit allow
   int warps_per_block_;
   std::vector<double> ends_;
-  std::vector<int> next_partition_;  ///< of each SM: where the next block's first warp goes
+  std::vector<int> next_partition_;  ///< by SM, for the next block's first warp
 };
 
-/// Warps that an SM holds at most where they leave their room one by one: slots and registers are free then, shared memory,
-/// barriers and the block's own slot are not.
+/// Most warps that an SM holds if warps exit one by one: each frees its slot and registers, but not shared
+/// memory, barriers and the block's own slot.
 int most_warps(const Limits& limits, const Occupancy& occupancy);
 
-/// Events by their `time`, the earliest first: a binary heap. Unlike std::priority_queue it says which of
-/// events of one time is first (it is the same on every machine), and which child moves up is no branch,
-/// which nothing could foretell.
+/// A binary heap of events, earliest `time` first. Unlike std::priority_queue, it orders events of equal time
+/// the same way on every machine. The choice of the child that moves up is not a branch, because it is
+/// unpredictable.
 template <typename Event>
 class EventQueue {
  public:
@@ -87,8 +87,8 @@ class EventQueue {
     const Event last = events_.back();
     events_.pop_back();
     if (events_.empty()) return;
-    // The hole that the first one leaves goes down to a leaf, along the earlier children, and what was last
-    // rises from there: it is seldom early.
+    // The hole at the top moves down to a leaf along the earlier children. The last event rises from there:
+    // it is seldom early.
     const std::size_t size = events_.size();
     std::size_t hole = 0;
     std::size_t child = 2;
@@ -123,7 +123,7 @@ struct RunningBlock {
   std::int64_t block;
   int sm;
   Sm::Launched launched;
-  double work_begin;  ///< its warps begin their work
+  double work_begin;  ///< when its warps begin their work
 };
 
 /// The last warp of a block has ended.
@@ -132,7 +132,7 @@ struct EndedBlock {
   int sm;
 };
 
-/// What the blocks of a launch share while they run.
+/// Shared by the blocks of a launch while they run.
 struct Execution {
   const Tasks& tasks;
   const Draws& draws;
@@ -146,13 +146,13 @@ struct Execution {
   }
 };
 
-/// Blocks whose warps lack nothing: their ends are known when they begin.
+/// Blocks whose warps do not contend: their ends are known when they begin.
 class IndependentBlocks {
  public:
-  /// @param by_warp  warps give their slots back one by one
+  /// @param by_warp  warps free their slots one by one
   IndependentBlocks(const Execution& execution, bool by_warp);
 
-  /// Runs a block; gives when it ends.
+  /// Runs a block and returns its end time.
   double run(const RunningBlock& running);
 
  private:
@@ -163,12 +163,12 @@ class IndependentBlocks {
 
   Execution execution_;
   bool by_warp_;
-  std::array<double, 256> latest_warp_{};  ///< chances of how late the latest warp of a block is, 0 to 1
-  std::vector<double> last_ends_;          ///< of as many blocks of each SM as it holds
+  std::array<double, 256> latest_warp_{};  ///< equally likely delays of a block's latest warp, 0 to 1
+  std::vector<double> last_ends_;          ///< of the last blocks_per_sm blocks, by SM
   std::vector<WarpSlots::Slot> slots_of_warps_;
 };
 
-/// Blocks whose warps contend: each end depends on who else is there.
+/// Blocks whose warps contend: each end depends on the other resident warps.
 class ContendingBlocks {
  public:
   /// @param resident_blocks  that the device holds at once
@@ -177,12 +177,12 @@ class ContendingBlocks {
 
   void run(const RunningBlock& running);
 
-  /// When the next thing happens if no block begins before; infinity if none runs.
+  /// Time of the next event if no block begins before; infinity if none runs.
   double next_event() const {
     return std::min(next_begin_, next_finish_);
   }
 
-  /// Passes it; the blocks that have ended are appended to `ended`.
+  /// Processes it and appends the blocks that have ended to `ended`.
   void pass_event(std::vector<EndedBlock>& ended);
 
  private:
@@ -198,7 +198,7 @@ class ContendingBlocks {
   };
   struct OnSm {
     int blocks = 0;
-    double since = 0;  ///< when it had none last
+    double since = 0;  ///< when it last had none
   };
 
   double memory_chance(const RunningBlock& running, int warp) const;
@@ -210,7 +210,7 @@ class ContendingBlocks {
   Contention contention_;
   double memory_spread_;
   std::vector<Open> open_;
-  std::vector<int> free_;  ///< entries of open_
+  std::vector<int> free_;  ///< unused entries of open_
   std::vector<OnSm> on_sm_;
   EventQueue<WorkBegin> beginning_;
   std::vector<ContendingWarp> warps_;

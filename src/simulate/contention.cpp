@@ -45,7 +45,7 @@ Contention::Finished Contention::finish_next() {
 }
 
 double draw_lockstep_cycles(std::uint64_t seed, double least, double most) {
-  // Multiples of the square root of three, less their whole parts.
+  // Fractional parts of multiples of the square root of three.
   constexpr std::uint64_t kRootOfThree = 0xbb67ae8584caa73b;  // times 2^64, modulo 2^64
   constexpr std::uint64_t kHalf = std::uint64_t{1} << 63;
   const double chance = unit_interval((seed - 1) * kRootOfThree + kHalf);
@@ -66,7 +66,7 @@ void IssueContention::begin(int block, std::span<const ContendingWarp> warps, co
     lockstep_until_ = updated_;
   }
   if (rules.always_issues) {
-    // Of one block, the last warp is served as the oldest is.
+    // Within a block, the last warp counts as the oldest.
     for (auto warp = warps.rbegin(); warp != warps.rend(); ++warp) groups_.push_back({block, {*warp}});
     return;
   }
@@ -76,8 +76,8 @@ void IssueContention::begin(int block, std::span<const ContendingWarp> warps, co
 }
 
 void IssueContention::serve_blocks_oldest_first(const Rules& rules) {
-  // A loop's own instructions make 1 / rate a little more than the whole number of warps that fill the slots. How
-  // much more counts as that number is a tolerance, of no GPU.
+  // Loop overhead makes 1 / rate slightly more than the whole number of warps that fill the slots.
+  // kWholeWarps is the tolerance for this, not a property of a GPU.
   constexpr double kWholeWarps = 0.97;
   std::size_t all_warps = 0;
   for (const Group& group : groups_) all_warps += group.left.size();

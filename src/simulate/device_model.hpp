@@ -9,10 +9,10 @@ namespace occbench {
 /// Which SMs of a device share a TPC (texture processing cluster, two SMs) and a GPC (graphics processing
 /// cluster), as the block scheduler orders them.
 ///
-/// SMs are numbered here in the order in which a full first wave visits them: first those of singleton TPCs,
-/// then GPC by GPC. `%smid` numbers them otherwise. Singleton TPCs are dispatched outside the round robin
-/// over GPCs. (On an H200 they are SMs 124 to 131 by `%smid`; NVIDIA's open kernel modules call what holds
-/// one TPC a singleton virtual GPC, ctrl2080internal.h.)
+/// SMs are numbered here in the order of a full first wave: first those of singleton TPCs, then GPC by GPC.
+/// `%smid` numbers them differently. Singleton TPCs are dispatched outside the round robin over GPCs. (On an
+/// H200 they are SMs 124 to 131 by `%smid`; NVIDIA's open kernel modules call a GPC of one TPC a singleton
+/// virtual GPC, ctrl2080internal.h.)
 class Topology {
  public:
   /// A device of one GPC with one SM.
@@ -22,12 +22,12 @@ class Topology {
   /// @param singleton_sms  SMs of singleton TPCs, 0 or more; two share a TPC
   Topology(std::vector<int> gpc_sms, int singleton_sms);
 
-  /// As few GPCs as can be of at most `most_sms_per_gpc`, as even as TPCs go, and no singleton TPC: for a device
-  /// whose GPCs nobody has looked at.
+  /// As few GPCs as possible of at most `most_sms_per_gpc` SMs, as even as whole TPCs allow, and no singleton
+  /// TPC. For a device whose GPCs are not known.
   static Topology even(int sm_count, int most_sms_per_gpc = kMostSmsPerGpc);
 
   /// The largest GPC of any GPU up to compute capability 9.0: nine TPCs of two SMs, a full GH100 (NVIDIA H100
-  /// whitepaper). It shapes only devices whose GPCs are not known.
+  /// whitepaper). Used only for devices whose GPCs are not known.
   static constexpr int kMostSmsPerGpc = 18;
 
   int sm_count() const {
@@ -62,10 +62,10 @@ class Topology {
   bool is_second_of_tpc(int sm) const {
     return place_in_gpc(sm) % 2 == 1;
   }
-  /// The other SM of the TPC; empty where there is none.
+  /// The other SM of the TPC; empty if there is none.
   std::optional<int> sibling(int sm) const;
 
-  /// Each GPC has a clock of its own, and each singleton TPC: the GPCs' first.
+  /// Each GPC and each singleton TPC has its own clock; GPCs come first.
   int clock_domain_count() const {
     return gpc_count() + (singleton_sms_ + 1) / 2;
   }
@@ -89,8 +89,8 @@ class Topology {
   std::vector<int> first_tpc_;  ///< likewise
 };
 
-/// What launching, dispatching and replacing blocks costs on a device, and how its warps share what they
-/// need. Cycles are those of the SM clock. Each optional rule has a value that switches it off; names,
+/// Costs of launching, dispatching and replacing blocks on a device, and rules for contention between its
+/// warps. Cycles are those of the SM clock. Each optional rule has a value that switches it off; names,
 /// ranges, defaults, off values and sources are in the table of predict/parameters.cpp.
 struct DeviceParameters {
   // Dispatch, device-wide.
@@ -106,18 +106,18 @@ struct DeviceParameters {
   double launch_overhead_cycles = 0;  ///< a warp is resident this much longer than its work takes
 
   // Retiring a block and replacing it.
-  double replacement_latency_cycles = 0;  ///< from the end of a block to the start of the one in its place
+  double replacement_latency_cycles = 0;  ///< from the end of a block to the start of its replacement
   double sibling_notices_room =
       0;  ///< 1: room left by exited warps is seen when a block ends on either SM of a TPC
 
   // Clocks.
-  double gpc_clock_spread_ppm = 0;  ///< GPC clocks differ by up to so much more or less, drawn per launch
+  double gpc_clock_spread_ppm = 0;  ///< GPC clocks differ by up to plus or minus this, drawn per launch
 
   // Issue slots and pipes.
-  double always_issuing_share = 2;  ///< warps that issue in this share of their cycles alone can always issue
-  double lockstep_least_cycles = 0;  ///< warps that can always issue share slots evenly for so long,
-  double lockstep_most_cycles = 0;   ///< drawn evenly by its logarithm between these two
-  double greedy_of_three_share = 0;  ///< share of three, instead of two, oldest warps served after that
+  double always_issuing_share = 2;   ///< warps that alone issue in this share of cycles can always issue
+  double lockstep_least_cycles = 0;  ///< always-issuing warps share slots evenly for a time
+  double lockstep_most_cycles = 0;   ///< drawn log-uniformly between these two
+  double greedy_of_three_share = 0;  ///< share of greedy groups of three, not two, oldest warps after that
 
   // Device memory.
   double bytes_per_cycle = 0;  ///< bandwidth, device-wide
@@ -126,14 +126,14 @@ struct DeviceParameters {
   bool operator==(const DeviceParameters&) const = default;
 };
 
-/// Everything that the simulation knows of a device.
+/// Everything that the simulation knows about a device.
 struct DeviceModel {
   Topology topology;
-  std::vector<int> tpc_replacement_latency_cycles;  ///< what a replacement takes longer, by TPC
+  std::vector<int> tpc_replacement_latency_cycles;  ///< extra replacement latency, by TPC
   std::vector<int> gpc_clock_ppm;                   ///< how much faster than the mean, by clock domain
   DeviceParameters parameters;
 
-  /// A device of which nothing but its GPCs is known: TPCs and clocks alike.
+  /// A device of which only the GPCs are known: its TPCs and clocks are equal.
   static DeviceModel uniform(Topology topology, const DeviceParameters& parameters) {
     DeviceModel model{std::move(topology), {}, {}, parameters};
     model.tpc_replacement_latency_cycles.assign(static_cast<std::size_t>(model.topology.tpc_count()), 0);

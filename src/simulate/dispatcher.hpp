@@ -7,31 +7,31 @@
 
 namespace occbench {
 
-/// What SMs take of the first wave.
+/// The SMs' parts of the first wave.
 struct FirstWave {
   int rounds;             ///< blocks that each SM takes
   std::vector<int> rest;  ///< SMs that take one more after those
 };
 
-/// A grid that leaves room is spread evenly over SMs: as many whole rounds as there are, and what is left
-/// goes to singleton TPCs, to the first SMs of all other TPCs, and then to their second ones.
-/// @param even  off: each SM has room for `blocks_per_sm` from the start, whatever the grid
+/// A grid smaller than one wave is spread evenly over SMs in whole rounds. The rest goes to singleton TPCs,
+/// then to the first SMs of all other TPCs, then to their second SMs.
+/// @param even  off: each SM has room for `blocks_per_sm` blocks from the start, for any grid
 FirstWave first_wave(const Topology& topology, int blocks_per_sm, std::int64_t grid_blocks, bool even = true);
 
-/// Which SM takes the next block: GPCs are visited in a fixed cycle, and at each visit every SM of the GPC
+/// Chooses the SM of the next block: GPCs are visited in a fixed cycle, and at each visit every SM of the GPC
 /// that has room takes one block. Singleton TPCs are visited between GPCs. The order was seen on an H200
-/// (docs/prediction.md, "Dispatch order"; Gilman et al. 2020 describe Pascal to Turing). Asking and telling
+/// (docs/prediction.md, "Dispatch order"; Gilman et al. 2020 describe Pascal to Turing). Queries and updates
 /// take constant time.
 class Dispatcher {
  public:
-  /// @param first_gpc                whose visit comes after the singleton TPCs' first one
+  /// @param first_gpc                visited after the first visit to singleton TPCs
   /// @param gpcs_between_singletons  GPCs between two visits to singleton TPCs, one fewer before the second
   Dispatcher(const Topology& topology, int first_gpc, int gpcs_between_singletons);
 
-  /// Before the first block: what SMs have room for.
+  /// Sets the SMs' room; call it before the first block.
   void begin(const FirstWave& wave);
 
-  /// What an SM has room for from now on; its part in the first wave no longer holds.
+  /// Sets an SM's room from now on; its part of the first wave no longer applies.
   void set_room(int sm, int room);
 
   /// Blocks that all SMs together have room for.
@@ -39,12 +39,12 @@ class Dispatcher {
     return total_ + static_cast<int>(rest_.size());
   }
 
-  /// Takes a block; -1 if no SM has room.
+  /// Dispatches a block and returns its SM; -1 if no SM has room.
   int next();
 
-  /// Takes a cluster of `blocks` blocks: the SMs, one for each, all of one GPC, those with most room first;
-  /// one cluster a visit. A singleton TPC takes clusters of its two SMs at most. Empty if no GPC has as many
-  /// SMs with room.
+  /// Dispatches a cluster of `blocks` blocks and returns its SMs, one per block, all of one GPC, those with
+  /// most room first. Each visit dispatches one cluster. A singleton TPC takes clusters of its two SMs at
+  /// most. Empty if no GPC has enough SMs with room.
   const std::vector<int>& next_cluster(int blocks);
 
  private:
@@ -66,9 +66,9 @@ class Dispatcher {
   std::vector<int> chosen_;    ///< SMs for the next cluster
   std::vector<Group> groups_;  ///< GPCs, then the singleton TPCs as one
   std::vector<int> room_;
-  int total_ = 0;          ///< of room_
+  int total_ = 0;          ///< sum of room_
   int rounds_left_ = 0;    ///< blocks of the first wave's rounds that have not been taken
-  std::vector<int> rest_;  ///< SMs that are to take one more after them
+  std::vector<int> rest_;  ///< SMs that take one more after them
   int first_gpc_;
   int gpcs_between_singletons_;
   int visited_ = 0;  ///< group

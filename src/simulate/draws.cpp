@@ -58,7 +58,7 @@ double unit_interval(std::uint64_t bits) {
 }
 
 double random_normal(std::uint64_t stream, std::uint64_t draw) {
-  // Marsaglia's polar method; each attempt has a stream of its own. More than 100 attempts: 10^-67.
+  // Marsaglia's polar method; each attempt has its own stream. Chance of more than 100 attempts: 10^-67.
   for (std::uint64_t attempt = 0;; ++attempt) {
     const std::uint64_t bits = random_bits(stream + attempt * 0xd1342543de82ef95u, draw);
     const double u = 2 * unit_interval(bits << 32) - 1;

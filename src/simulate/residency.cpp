@@ -13,8 +13,8 @@ SkippedWaves skipped_waves(std::int64_t grid_blocks, std::int64_t wave_blocks) {
   return {grid_blocks - waves * wave_blocks, wave_blocks, waves};
 }
 
-/// A quarter of the simulated waves in, they have found their steady length; three quarters in, the waves
-/// that are left out are put in at the mean length between, on each SM its own.
+/// After a quarter of the simulated waves, their length is steady. After three quarters, the skipped waves
+/// are inserted with the mean length since then, per SM.
 void Residency::skip_waves(std::int64_t block, double now, std::span<const Sm> sms) {
   const std::int64_t quarter = skipped_.simulated_blocks / skipped_.wave_blocks / 4;
   if (block == quarter * skipped_.wave_blocks) {
@@ -64,7 +64,7 @@ Simulation Residency::result(std::span<const Sm> sms, int max_warps) const {
 
 namespace {
 
-/// Stretched work falls out of step by as many cycles as it does otherwise: tail placement stays the same.
+/// Stretched work drifts apart by as many cycles as unstretched work, so tail placement stays the same.
 double slowness(const DeviceModel& device, const Draws& draws, int clock_domain, double stretch) {
   const double known = device.gpc_clock_ppm[static_cast<std::size_t>(clock_domain)];
   const double chance = 2 * draws.unit(Draws::Stream::clock, clock_domain) - 1;

@@ -18,7 +18,7 @@ struct Timeline {
   std::vector<double> warps;  ///< of the whole device; step i covers [i, i + 1) x step_cycles
 };
 
-/// Adds up intervals in any order in constant memory: where time outgrows the steps, they double in length.
+/// Adds up intervals in any order in constant memory: if time outgrows the steps, they double in length.
 class TimelineBuilder {
  public:
   /// `warps` warps were resident from `start` to `end`, cycles from 0.
@@ -48,7 +48,7 @@ struct SmRules {
   double block_launch_cycles;
 };
 
-/// Cycles in which something was resident, of intervals whose begins ascend.
+/// Cycles in which something was resident; intervals are added by ascending begin.
 class ActiveCycles {
  public:
   void add(double begin, double end) {
@@ -64,11 +64,11 @@ class ActiveCycles {
   double until_ = 0;
 };
 
-/// What tells SMs of one device apart, in one launch.
+/// Differences between SMs of one device, in one launch.
 struct SmTraits {
   double first_start = 0;                 ///< when it can start its first block
-  double slowness = 1;                    ///< what one of its cycles takes of the mean clock's
-  double replacement_latency_cycles = 0;  ///< from the end of a block to the start of the one in its place
+  double slowness = 1;                    ///< length of its cycle over that of the mean clock
+  double replacement_latency_cycles = 0;  ///< from the end of a block to the start of its replacement
   int first_wave_blocks = 0;              ///< blocks that it takes of the first wave
 };
 
@@ -84,7 +84,7 @@ class Sm {
   /// A block that the SM has taken.
   struct Launched {
     int number;    ///< 0, 1, ... on this SM
-    double start;  ///< its warps are resident
+    double start;  ///< when its warps become resident
   };
   /// Takes a block that was dispatched at `now`.
   Launched launch(double now, const SmRules& rules);
@@ -102,19 +102,19 @@ class Sm {
 
  private:
   SmTraits traits_;
-  double launches_from_;  ///< it launches one block after another: none before
+  double launches_from_;  ///< earliest launch of its next block
   int blocks_started_ = 0;
   int resident_blocks_ = 0;  ///< until release()
 };
 
-/// All SMs of a device before a launch. SMs of one GPC have in common when their first blocks reach them and
-/// how fast their clock runs, those of one TPC how long a replacement takes.
+/// All SMs of a device before a launch. Each SM draws its own start; SMs of one GPC share a clock, and those
+/// of one TPC a replacement latency.
 /// @param stretch  Tasks::stretch()
 std::vector<Sm> sms_of(const DeviceModel& device, const FirstWave& wave, const Draws& draws, double stretch);
 
-/// Expected values of a launch's counters beside its occupancy. Each SM counts cycles of its own clock.
+/// Expected values of a launch's counters besides occupancy. Each SM counts cycles of its own clock.
 struct SimulatedReadings {
-  double cycles_active_min = 0;   ///< active cycles of the SM that had fewest
+  double cycles_active_min = 0;   ///< active cycles of the SM with the fewest
   double cycles_active_mean = 0;  ///< over all SMs
   double cycles_active_max = 0;
   double resident_blocks = 0;  ///< blocks resident on an SM, mean over its active cycles
@@ -122,11 +122,11 @@ struct SimulatedReadings {
 };
 
 struct Simulation : SimulatedReadings {
-  double achieved_pct = 0;  ///< resident warps over the SM's maximum, in cycles in which the SM had any
+  double achieved_pct = 0;  ///< resident warps over the SM's maximum, in cycles with at least one
   double elapsed_pct = 0;   ///< the same over all SMs and the longest SM's active cycles
 };
 
-/// Equal blocks repeat wave after wave: beyond some 262,000 of them, and 16 waves, waves are not simulated.
+/// Equal blocks repeat wave after wave. Beyond some 262,000 blocks and 16 waves, waves are not simulated.
 struct SkippedWaves {
   std::int64_t simulated_blocks = 0;
   std::int64_t wave_blocks = 0;
@@ -136,19 +136,19 @@ struct SkippedWaves {
 /// @param wave_blocks  blocks that the device holds at once, whole clusters
 SkippedWaves skipped_waves(std::int64_t grid_blocks, std::int64_t wave_blocks);
 
-/// When a block held its place, in cycles from the launch.
+/// When a block was resident, in cycles from the launch.
 struct BlockSpan {
   int sm = 0;
   double begin = 0;
   double end = 0;
 };
 
-/// Adds up how long warps and blocks of a launch are resident, each in cycles of its own SM, as the counters do; the timeline is in
-/// those of the mean clock. What skipped waves add is extrapolated from
-/// the middle half of those that are simulated.
+/// Adds up how long warps and blocks of a launch are resident, each in cycles of its own SM, as the counters
+/// do. The timeline is in cycles of the mean clock. Skipped waves are extrapolated from the middle half of
+/// the simulated ones.
 class Residency {
  public:
-  /// @param spans  gets each simulated block, in the order of their ends; null = not wanted
+  /// @param spans  receives each simulated block, by dispatch or, if warps contend, by end; null = not wanted
   explicit Residency(const SkippedWaves& skipped, std::vector<BlockSpan>* spans = nullptr)
       : skipped_(skipped), spans_(spans) {}
 
@@ -163,7 +163,7 @@ class Residency {
     if (spans_ != nullptr) spans_->push_back(block);
   }
 
-  /// To be called before each block that is dispatched.
+  /// Call it before each dispatched block.
   void before(std::int64_t block, double now, std::span<const Sm> sms) {
     if (skipped_.waves > 0) skip_waves(block, now, sms);
   }
@@ -174,7 +174,7 @@ class Residency {
  private:
   void skip_waves(std::int64_t block, double now, std::span<const Sm> sms);
 
-  /// What has been added up a quarter of the simulated waves in, and what skipped waves add to it.
+  /// A sum after a quarter of the simulated waves, and the part that skipped waves add.
   struct Extrapolated {
     double at_quarter = 0;
     double skipped = 0;

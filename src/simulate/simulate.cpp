@@ -17,7 +17,7 @@ namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-/// A block ended; the dispatcher hears of it at `time`.
+/// A block ended; the dispatcher is notified at `time`.
 struct Completion {
   double time;
   double end;
@@ -33,13 +33,12 @@ class Simulator {
         draws_(seed),
         cluster_blocks_(cluster_blocks),
         rules_(device.parameters, limits, occupancy),
-        // Where blocks fill whole rows of sub-partitions and end as one, counting blocks comes to the same.
-        // Warp slots know nothing of register pools (3.7), so that blocks are counted there, too.
+        // If blocks fill whole rows of sub-partitions and their warps end together, counting blocks gives the
+        // same result. Warp slots do not model register pools (3.7), so blocks are counted there, too.
         by_warp_(tasks.differ_within_blocks() || tasks.contends() ||
                  (occupancy.warps_per_block % std::max(1, limits.sub_partitions) != 0 &&
                   limits.register_pools == 1)),
-        // Shared memory, barriers and block slots are a block's until it ends; warps give theirs back one by
-        // one.
+        // A block keeps shared memory, barriers and its slot until it ends; warps free theirs one by one.
         most_blocks_(by_warp_ ? std::min({occupancy.block_limits.blocks, occupancy.block_limits.shared_memory,
                                           occupancy.block_limits.barriers})
                               : occupancy.blocks_per_sm),
@@ -105,7 +104,7 @@ class Simulator {
     return completions_.empty() ? kNever : completions_.top().time;
   }
 
-  /// Everything that has happened by now, in its order.
+  /// Processes all events up to now, in order.
   void pass_events() {
     if (!contending_) {
       while (next_completion() <= now_) complete();
@@ -133,7 +132,7 @@ class Simulator {
     completions_.push({ended.time + latency, ended.time, ended.sm});
   }
 
-  /// The dispatcher hears of a block that ended.
+  /// Notifies the dispatcher of a block that ended.
   void complete() {
     const Completion ended = completions_.top();
     completions_.pop();
@@ -172,7 +171,7 @@ class Simulator {
   SmRules rules_;
   bool by_warp_;
   int most_blocks_;
-  double dispatch_interval_ = 0;  ///< between two blocks; blocks of the first wave wait for none
+  double dispatch_interval_ = 0;  ///< between two blocks; 0 in the first wave
   double now_ = 0;
   FirstWave wave_;
   Dispatcher dispatcher_;

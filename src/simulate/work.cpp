@@ -14,7 +14,7 @@
 namespace occbench {
 namespace {
 
-/// A number in the string: what it is called, and the range it must be in.
+/// A number in the string: its name and its range.
 struct Parameter {
   std::string_view name;
   double least, most;
@@ -30,7 +30,7 @@ constexpr Parameter kLockstep{"lockstep", 0, 1e12};
 struct NamedField {
   Parameter parameter;
   double Work::*value;
-  std::string_view why_at_most_cycles;  ///< empty where it may be more
+  std::string_view why_at_most_cycles;  ///< empty if it may be more
 };
 
 constexpr NamedField kNamedFields[] = {
@@ -77,7 +77,7 @@ struct Field {
   std::size_t position;  ///< characters from 1
 };
 
-/// Reads one work string; every complaint says where.
+/// Reads one work string; every error names its position.
 class Parser {
  public:
   explicit Parser(std::string_view text) : text_(text) {}

@@ -12,17 +12,17 @@
 
 namespace occbench {
 
-/// What a warp does in a cycle when it has the device to itself.
+/// Demand of a warp per cycle when it is alone on the device.
 struct Rates {
-  double issue = 0;  ///< instructions that it issues, 0 to 1
-  double pipe = 0;   ///< share of the cycles in which it keeps the busiest of its sub-partition's pipes busy
-  double bytes = 0;  ///< bytes that it moves to and from device memory
+  double issue = 0;  ///< instructions issued, 0 to 1
+  double pipe = 0;   ///< share of cycles in which it keeps the busiest pipe of its sub-partition busy
+  double bytes = 0;  ///< bytes moved to and from device memory
 
   /// It needs issue slots at least as much as a pipe.
   bool issue_bound() const {
     return issue > 0 && issue >= pipe;
   }
-  /// It can issue in every cycle, or almost. @param least_issue  of the device, above 0
+  /// It can issue in almost every cycle. @param least_issue  always_issuing_share of the device, above 0
   bool always_issues(double least_issue) const {
     return issue_bound() && issue >= least_issue;
   }
@@ -30,11 +30,11 @@ struct Rates {
   bool operator==(const Rates&) const = default;
 };
 
-// How long the units of a launch are busy. A unit is a block, or with `warp/` in front a warp (block by
+// How long the units of a launch are busy. A unit is a block; with `warp/` in front it is a warp (block by
 // block). One canonical string feeds the kernel's input, the simulator, the CSV and `predict --work`:
 //
-//   equal:CYCLES                           every unit the same; CYCLES may be microseconds, 100us, where
-//                                          the clock is known (work_in_cycles)
+//   equal:CYCLES                           every unit the same; CYCLES may be microseconds, 100us, if the
+//                                          clock is known (work_in_cycles)
 //   linear:CYCLES:FIRST:LAST               factor from FIRST (first unit) to LAST (last unit)
 //   uniform:CYCLES:LOW:HIGH:seed=N         factor drawn evenly from LOW to HIGH
 //   lognormal:CYCLES:SIGMA:seed=N          factor exp(SIGMA * normal), mean scaled to 1
@@ -43,24 +43,24 @@ struct Rates {
 //   every:CYCLES:N:FACTOR                  each N-th unit (unit % N == 0) takes FACTOR times as long
 //   last:CYCLES:COUNT:FACTOR               the last COUNT units take FACTOR times as long
 //
-// With `warp/`, `every:C:W:F` where W = warps per block makes one slow warp in each block. A seed that is
-// left out is 1.
+// With `warp/`, `every:C:W:F` with W = warps per block makes one slow warp in each block. The default seed is
+// 1.
 //
-// What else is known of the kernel's warps follows in named fields, any of them, in any order:
+// Optional named fields describe the kernel's warps, in any order:
 //
-//   :issue=N     instructions that a warp issues in its CYCLES when it has the device to itself (slots of its
-//                sub-partition), at most CYCLES
-//   :pipe=N      cycles for which it then keeps the busiest of its sub-partition's pipes busy, at most
-//                CYCLES; to be given where an instruction takes a pipe more than one cycle
+//   :issue=N     instructions (issue slots of its sub-partition) that a warp alone on the device issues in
+//                its CYCLES, at most CYCLES
+//   :pipe=N      cycles for which it then keeps the busiest pipe of its sub-partition busy, at most CYCLES;
+//                give it if an instruction takes a pipe for more than one cycle
 //   :bytes=N     bytes that a warp moves to and from device memory in its CYCLES
-//   :lockstep=N  for how many cycles warps that can issue in every cycle stay in lockstep on a
-//                sub-partition (simulate/contention.hpp), from one reading of their code; without it,
-//                each run of a prediction draws a time. Issue must be above 0 and no less than pipe; a
-//                profile's always_issuing_share says which of these warps can issue in every cycle
-//   :poll=N      warps that wait for a clock look at it once in so many cycles for each warp of their SM
+//   :lockstep=N  cycles for which warps that can issue in every cycle stay in lockstep on a sub-partition
+//                (simulate/contention.hpp), from one counter reading of their code. Without it, each run of
+//                a prediction draws a time. Issue must be above 0 and no less than pipe. A profile's
+//                always_issuing_share says which of these warps can issue in every cycle
+//   :poll=N      warps that wait for a clock read it once every N cycles per warp of their SM
 //
-// Issue, pipe and bytes are for a factor of 1 and grow with it, as the cycles do; the others are the same for
-// all units. `equal:80000:issue=20000` is a chain of 20,000 dependent instructions of 4 cycles each.
+// Issue, pipe and bytes apply to factor 1 and scale with the factor, as cycles do; the others are the same
+// for all units. `equal:80000:issue=20000` is a chain of 20,000 dependent instructions of 4 cycles each.
 
 /// The forms of a distribution, by their names in the string.
 enum class WorkForm { equal, linear, uniform, lognormal, exponential, bimodal, every, last };
@@ -68,23 +68,23 @@ enum class WorkForm { equal, linear, uniform, lognormal, exponential, bimodal, e
 /// The factor of each unit.
 struct Distribution {
   WorkForm form = WorkForm::equal;
-  std::array<double, 2> values{};  ///< those between CYCLES and the seed: FIRST and LAST of `linear`
-  std::uint64_t seed = 1;          ///< of a form that is drawn
+  std::array<double, 2> values{};  ///< fields between CYCLES and the seed, such as FIRST and LAST
+  std::uint64_t seed = 1;          ///< of a random form
   bool operator==(const Distribution&) const = default;
 };
 
 /// No unit takes longer than this, whatever its factor.
 inline constexpr double kMaxUnitCycles = 1e15;
 
-/// What each block or warp of a launch has to do.
+/// The work of each block or warp of a launch.
 struct Work {
-  double cycles = 1;               ///< cycles of a unit whose factor is 1, from 1 to 1e12
+  double cycles = 1;               ///< cycles of a unit at factor 1, from 1 to 1e12
   Distribution distribution = {};  ///< the factor of each unit
   bool per_warp = false;           ///< a unit is a warp, not a block
-  double issue_slots = 0;  ///< instructions that each warp of a unit whose factor is 1 issues, 0 to cycles
-  double pipe_cycles = 0;  ///< for which each of them keeps the busiest pipe busy, 0 to cycles
-  double bytes = 0;        ///< bytes that each warp of a unit whose factor is 1 moves, 0 to 1e12
-  /// For how long warps that always issue stay in lockstep, 0 to 1e12; empty = not known.
+  double issue_slots = 0;          ///< instructions that each warp issues at factor 1, 0 to cycles
+  double pipe_cycles = 0;  ///< for which each warp keeps the busiest pipe busy at factor 1, 0 to cycles
+  double bytes = 0;        ///< bytes that each warp moves at factor 1, 0 to 1e12
+  /// Cycles for which always-issuing warps stay in lockstep, 0 to 1e12; empty = not known.
   std::optional<double> lockstep_cycles = std::nullopt;
   double poll_cycles_per_warp = 0;  ///< Tasks::poll_cycles_per_warp, 0 to 1e6
 
@@ -92,15 +92,15 @@ struct Work {
     return {.cycles = cycles};
   }
 
-  /// Factor of unit `index` of `count`, at least 0. Depends on nothing but its arguments, and is the same on
-  /// every machine; units can be asked for in any order.
+  /// Factor of unit `index` of `count`, at least 0. Depends only on its arguments and is the same on every
+  /// machine, in any order of calls.
   double factor_of(std::int64_t index, std::int64_t count) const;
 
   /// Cycles of unit `index` of `count`: cycles x factor, a whole number from 1 to kMaxUnitCycles.
   std::int64_t cycles_of(std::int64_t index, std::int64_t count) const;
 
-  /// The same with `factor` times as much to do in each unit, but not less than a cycle; in lockstep as
-  /// before, unless they can stay in lockstep no longer.
+  /// The same with `factor` times the work per unit, at least one cycle. The lockstep time stays, unless the
+  /// warps are no longer issue-bound.
   Work scaled(double factor) const;
 
   Rates rates() const {
@@ -110,7 +110,7 @@ struct Work {
   /// Whether units become shorter from first to last, by the distribution alone.
   bool is_longest_first() const;
 
-  /// Of a distribution that is drawn: another number of units is another draw.
+  /// The seed of a random form: another number of units is another draw.
   std::optional<std::uint64_t> seed() const;
 
   /// Units of a grid: its blocks or its warps.
@@ -133,20 +133,19 @@ struct Work {
 /// The canonical string; parse_work(to_string(work)) gives the same work.
 std::string to_string(const Work& work);
 
-/// @throws InputError naming the part that is malformed and its position (characters from 1).
+/// @throws InputError that names the malformed part and its position (characters from 1).
 Work parse_work(std::string_view text);
 
-/// The string with its cycles as a number where they are given in microseconds: "equal:100us" at 1980 MHz is
-/// "equal:198000".
+/// The string with microseconds converted to cycles: "equal:100us" at 1980 MHz is "equal:198000".
 /// @param clock_mhz  of the SMs
-/// @throws InputError where they are in microseconds and the clock is not known, or are no number
+/// @throws InputError if the microseconds are not a number, or the clock is not known
 std::string work_in_cycles(std::string_view text, std::optional<double> clock_mhz);
 
-/// The forms of work, a line each with an example, and the named fields.
+/// The forms of work and the named fields, one line each with an example.
 std::string work_grammar();
 
-/// Cycles of every unit of a launch, as measured or given: a unit is a block or a warp (block by block). A
-/// single number serves all.
+/// Measured or given cycles of every unit of a launch: a unit is a block or a warp (block by block). A single
+/// number applies to all.
 struct Durations {
   std::vector<std::int64_t> cycles;
   bool per_warp = false;
@@ -154,18 +153,18 @@ struct Durations {
   double poll_cycles_per_warp = 0;   ///< Tasks::poll_cycles_per_warp
 };
 
-/// Reads one number of cycles (1 to 1e15, decimals are rounded) a line.
-/// @throws InputError naming `source` and the line that is empty, no number or out of range, or saying that
-/// there is none at all.
+/// Reads one number of cycles per line (1 to 1e15, decimals are rounded).
+/// @throws InputError that names `source` and the line if a line is empty, not a number or out of range, or
+/// if there is no line.
 Durations parse_durations(std::string_view text, std::string_view source, bool per_warp);
 
-/// What every warp of one launch has to do by a Work or by measured durations, and variants of it that ask
-/// "what if".
+/// The work of every warp of one launch, from a Work or from measured durations, and "what if" variants of
+/// it.
 class Tasks {
  public:
   Tasks(const Work& work, std::int64_t grid_blocks, int warps_per_block);
 
-  /// @throws InputError if there are fewer or more numbers than units, with the line where they end.
+  /// @throws InputError with the first missing or excess line, if there are fewer or more numbers than units.
   Tasks(Durations durations, std::int64_t grid_blocks, int warps_per_block);
 
   std::int64_t grid_blocks() const {
@@ -184,12 +183,12 @@ class Tasks {
     return everywhere_.has_value();
   }
 
-  /// From the shortest duration that was given to the longest; of other uneven work not known, and infinite.
+  /// Longest minus shortest given duration; infinite for other uneven work, because it is not known.
   double spread_cycles() const {
     return everywhere_ ? 0 : spread_cycles_;
   }
 
-  /// Cycles that a block's longest warp takes alone; all its warps, unless they differ within blocks.
+  /// Cycles of a block's longest warp when alone; of every warp, unless they differ within blocks.
   double block_cycles(std::int64_t block) const;
   double warp_cycles(std::int64_t block, int warp) const;
   double mean_cycles() const;
@@ -197,7 +196,7 @@ class Tasks {
   /// Whether blocks differ, and none is longer than one before it.
   bool is_longest_first() const;
 
-  /// All 0: its warps share nothing that they lack.
+  /// All 0: its warps do not contend.
   Rates rates() const {
     return rates_;
   }
@@ -205,18 +204,18 @@ class Tasks {
     return rates_ != Rates{};
   }
 
-  /// For how long warps that always issue stay in lockstep; empty = not known.
+  /// Cycles for which always-issuing warps stay in lockstep; empty = not known.
   std::optional<double> lockstep_cycles() const {
     return lockstep_cycles_;
   }
 
-  /// A warp that waits for its time to come looks at the clock once in so many cycles for each warp of its
-  /// SM, and is late by up to that. 0 for warps that do not wait for a clock.
+  /// A warp that waits for a clock reads it every so many cycles per warp of its SM, so it ends up to that
+  /// late. 0 for warps that do not wait for a clock.
   double poll_cycles_per_warp() const {
     return poll_cycles_per_warp_;
   }
 
-  /// By how much the work was stretched to see it without overheads, 1 = as given.
+  /// Factor by which the work was stretched to see it without overheads, 1 = as given.
   double stretch() const {
     return stretch_;
   }
@@ -225,7 +224,7 @@ class Tasks {
   Tasks even_everywhere() const;
   /// The same launch if every warp took the mean of its block.
   Tasks even_within_blocks() const;
-  /// The same launch if every warp had what it needs to itself.
+  /// The same launch if no warp contended.
   Tasks alone() const;
   /// The same launch if everything took `factor` times as long, the time in lockstep too.
   Tasks stretched(double factor) const;
