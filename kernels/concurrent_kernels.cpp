@@ -56,7 +56,7 @@ const Variant kVariants[] = {spin_plain()};
 
 }  // namespace
 
-const Kernel kConcurrentKernels{"concurrent_kernels", "two launches of hold in two streams", kVariants,
+const Kernel kConcurrentKernels{"concurrent_kernels", "two launches of spin in two streams", kVariants,
                                 prepare};
 
 }  // namespace occbench

@@ -19,7 +19,7 @@ struct WarpCyclesView {
 #endif
 };
 
-/// For warps in stay(): fits to the counters of six H200s found 2 to 2.54 (kernels/spin.cu).
+/// For warps in stay(): fits to the counters of six H200s found 2 to 2.54.
 inline constexpr double kPollCyclesPerWarp = 2.5;
 
 #ifdef __CUDACC__

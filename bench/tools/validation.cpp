@@ -168,8 +168,8 @@ std::vector<Case> cases(const Planner& on) {
 
 }  // namespace
 
-extern const Experiment experiment{
-    "validation", "what the counter reads of launches random is predicted within the errors stated",
-    "docs/prediction.md", cases};
+extern const Experiment experiment{"validation",
+                                   "the counter of random launches is predicted within the errors stated",
+                                   "docs/prediction.md", cases};
 
 }  // namespace occbench::bench_validation

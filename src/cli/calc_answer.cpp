@@ -289,7 +289,7 @@ int most_registers(const Question& question, Configuration launched, const auto&
   return registers;
 }
 
-/// The most registers with which a grid is resident at once; empty if not known.
+/// The most registers with which a grid is resident at once; empty if not known, if registers were given or if no block fits.
 std::string most_registers_at_once(const Question& question) {
   const Launch& launch = question.configuration.launch;
   const Occupancy occupancy = theoretical_occupancy(question.limits, question.configuration);

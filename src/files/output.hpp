@@ -76,7 +76,7 @@ class AppendFile {
   /// Opens a regular file that exists. @throws InputError if it cannot be written.
   explicit AppendFile(std::filesystem::path file, WrittenTo written = WrittenTo::disk);
 
-  /// Appends `text` by one write(2), and with WrittenTo::disk waits until it is on disk. If the disk is full, the written part is cut off
+  /// Appends `text`, usually by one write(2), and with WrittenTo::disk waits until it is on disk. If the disk is full, the written part is cut off
   /// again.
   /// @throws std::system_error if the disk is full or the file was removed.
   void append(std::string_view text);

@@ -14,7 +14,7 @@ namespace occbench {
 /// sources of every line.
 struct Gpu {
   std::string_view name;         ///< key for the command line: lower case, dashes, as in a100-sxm4-80gb
-  std::string_view driver_name;  ///< what the driver calls it; empty if unknown or shared with another line
+  std::string_view driver_name;  ///< what the driver calls it; empty if unknown. Two lines may share it
   ComputeCapability compute_capability;
   int sm_count;           ///< SMs enabled in the product, which are often fewer than on the die
   int clock_mhz;          ///< boost clock; the shader clock of 1.x and 2.x; the highest GPU clock of a Jetson

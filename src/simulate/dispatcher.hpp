@@ -20,8 +20,7 @@ FirstWave first_wave(const Topology& topology, int blocks_per_sm, std::int64_t g
 
 /// Chooses the SM of the next block: GPCs are visited in a fixed cycle, and at each visit every SM of the GPC
 /// that has room takes one block. Singleton TPCs are visited between GPCs. The order was seen on an H200
-/// (docs/prediction.md, "Dispatch order"; Gilman et al. 2020 describe Pascal to Turing). Queries and updates
-/// take constant time.
+/// (docs/prediction.md, "Dispatch order"; Gilman et al. 2020 describe Pascal to Turing).
 class Dispatcher {
  public:
   /// @param first_gpc                visited after the first visit to singleton TPCs
@@ -43,8 +42,8 @@ class Dispatcher {
   int next();
 
   /// Dispatches a cluster of `blocks` blocks and returns its SMs, one per block, all of one GPC, those with
-  /// most room first. Each visit dispatches one cluster. A singleton TPC takes clusters of its two SMs at
-  /// most. Empty if no GPC has enough SMs with room.
+  /// most room first. Each visit dispatches one cluster. Singleton TPCs take clusters of at most two blocks; the
+  /// model does not require both SMs to be of one TPC. Empty if no GPC has enough SMs with room.
   const std::vector<int>& next_cluster(int blocks);
 
  private:

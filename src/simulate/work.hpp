@@ -110,7 +110,7 @@ struct Work {
   /// Whether units become shorter from first to last, by the distribution alone.
   bool is_longest_first() const;
 
-  /// The seed of a random form: another number of units is another draw.
+  /// The seed of a random form; a unit's factor depends on it and the unit's index alone.
   std::optional<std::uint64_t> seed() const;
 
   /// Units of a grid: its blocks or its warps.

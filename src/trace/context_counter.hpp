@@ -197,7 +197,7 @@ class ContextCounter {
   /// end. @returns false if they have not ended; it can be tried again, and nothing is counted meanwhile
   /// @param when_idle called while nothing runs, before counters are read
   bool release(const std::function<void()>& when_idle);
-  /// Ends counting. Once this returns, or a second later, CUPTI is not inside a counted launch.
+  /// Ends counting. Waits at most 2 s until CUPTI is not inside a counted launch.
   void stop();
   /// The counters have no other user after all.
   void resume() {

@@ -108,8 +108,7 @@ class Tracer : public ProgramListener {
 
   /// Call it every fraction of a second: it reads counted launches and writes changes.
   void poll();
-  /// After this, or at most two seconds later, no window is open, no launch is counted, and no CUPTI call prepares either. Launches are
-  /// still followed.
+  /// Ends windows and counting. Waits at most 2 s for windows and another 2 s for each counted context. Launches are still followed.
   void stop_sampling();
   /// The last call, when the process ends. Waits for counted kernels, with a deadline.
   /// @param last_records asks CUPTI for them, after counting has ended
