@@ -5,7 +5,8 @@ from functools import partial
 import polars as pl
 
 from occbench_tools.compare_profiles import COLUMNS
-from occbench_tools.dataset import Results, error, first, gpu_of, median, packed, quantile, read_table
+from occbench_tools.dataset import Results, error, first, gpu_of, median, packed, quantile, read_table, read_text
+from occbench_tools.figures.programs import within
 from occbench_tools.markdown import along, grid, listed, of_most, revision, table
 
 # The prediction used a reading of the same machine code: for how long its warps stay in lockstep.
@@ -61,8 +62,14 @@ def accuracy(results: Results) -> str:
     measured = "; ".join(f"{listed(gpus)} ({by})" for by, gpus in recorded.items())
     return (
         f"{table(HEAD, lines)}\n\nIn points of occupancy. Intervals' margins are fitted to the suites: "
-        f"[coverage](docs/notes/accuracy.md#coverage-by-experiment). Measured: {measured}."
+        f"[coverage](docs/notes/accuracy.md#coverage-by-experiment). Measured: {measured}. {traced(results)}"
     )
+
+
+def traced(results: Results) -> str:
+    rows = read_text(results.folder / "programs" / "sampled.csv")
+    told = f"[{within(rows, 'long')} kernels](docs/notes/tracing.md#programs-of-five-seconds-and-more)"
+    return f"Counters of traced programs are within 0.5 points in {told}."
 
 
 def headline(results: Results) -> str:

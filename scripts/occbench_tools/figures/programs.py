@@ -85,6 +85,13 @@ def waits(results: Results) -> str:
     return of_models(results, COSTS, lambda model: cost_table(model, of_launches=False)).strip()
 
 
+def within(rows: pl.DataFrame, kind: str) -> str:
+    """Kernels of all programs whose counters are near. @param kind as in the columns' names"""
+    count = rows[f"{kind}_kernels"].cast(pl.Int64)
+    near = (count * rows[f"{kind}_within_pct"].cast(pl.Float64) / 100).round().sum()  # the share may be rounded
+    return f"{100 * near / count.sum():.1f} % of {count.sum()}"
+
+
 def sampled(results: Results) -> str:
     """Shares and differences of programs that were sampled."""
 
@@ -103,11 +110,6 @@ def sampled(results: Results) -> str:
         "within 0.5 points:": share("long"),
         "short, within 1:": share("short"),
     }
-
-    def within(rows: pl.DataFrame, kind: str) -> str:
-        count = rows[f"{kind}_kernels"].cast(pl.Int64)
-        near = (count * rows[f"{kind}_within_pct"].cast(pl.Float64) / 100).round().sum()  # the share may be rounded
-        return f"{100 * near / count.sum():.1f} % of {count.sum()}"
 
     def text(rows: pl.DataFrame) -> str:
         told = f"{within(rows, 'long')} kernels from 5 us on are within 0.5 points, {within(rows, 'short')} shorter ones within 1"
