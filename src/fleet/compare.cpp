@@ -16,7 +16,7 @@
 namespace occbench {
 namespace {
 
-/// Rows that were recorded before the column memory_bus_bits say nothing of it, which tells no models apart.
+/// Rows from before the column memory_bus_bits do not have it; that does not distinguish models.
 void require_one_model(const FleetRows& rows, std::span<const std::size_t> gpus) {
   std::map<std::string, std::size_t> models;
   std::map<std::pair<std::string, std::string>, std::size_t> names;
@@ -36,7 +36,7 @@ void require_one_model(const FleetRows& rows, std::span<const std::size_t> gpus)
                    fmt::join(told, "; "));
 }
 
-/// The value of most; of several equally frequent ones the first in order.
+/// The most frequent value; of equally frequent ones the first in order.
 std::string most_frequent(const FleetRows& rows, std::span<const std::size_t> gpus,
                           std::string MeasuredGpu::*value) {
   std::map<std::string, std::size_t> counts;
@@ -59,14 +59,14 @@ std::size_t cases_of(const MeasuredGpu& gpu) {
   return static_cast<std::size_t>(std::ranges::count_if(gpu.readings, &CaseReading::present));
 }
 
-/// Cases that say something of it: with a time, or with a reason why they have none.
+/// Cases with data: a time, or a reason why they have none.
 std::size_t cases_read(const MeasuredGpu& gpu) {
   return static_cast<std::size_t>(std::ranges::count_if(gpu.readings, [](const CaseReading& each) {
     return each.present && (each.failed || (!std::isnan(each.time_us) && !std::isnan(each.sm_clock_mhz)));
   }));
 }
 
-/// Why a GPU is not compared; empty where it can be. @param usual  cases that GPUs have
+/// Why a GPU is not compared; empty if it can be. @param usual  cases that GPUs have
 std::string why_not(const MeasuredGpu& gpu, const std::string& commit, std::span<const std::size_t> usual,
                     std::size_t peers) {
   constexpr std::string_view kRemedy =
@@ -89,13 +89,13 @@ std::string why_not(const MeasuredGpu& gpu, const std::string& commit, std::span
   return "";
 }
 
-/// A GPU's value of a quantity, and a place to say what comes of it.
+/// A GPU's value of a quantity, and the GPU that gets the finding.
 struct Value {
   ComparedGpu* of;  ///< nullptr: of the baseline
   Deviation deviation;
 };
 
-/// Whether values are two halves, each narrower than what is between them: no majority says which is right.
+/// Whether values are two halves, each narrower than the gap between them: then no majority says which is right.
 bool are_two_halves(std::vector<double> values, double named_from) {
   if (values.size() % 2 != 0) return false;
   std::ranges::sort(values);
@@ -106,7 +106,7 @@ bool are_two_halves(std::vector<double> values, double named_from) {
 }
 
 /// @param numbers  of the peers
-/// @param values   likewise less the peers' median
+/// @param values   the same, minus the peers' median
 /// @returns the distance from which on a GPU is named
 std::optional<double> judge(const FleetRows& rows, FleetQuantity quantity, const std::vector<double>& numbers,
                             const std::vector<Value>& values) {
@@ -144,12 +144,12 @@ std::optional<double> judge(const FleetRows& rows, FleetQuantity quantity, const
   return middle.named_from;
 }
 
-/// Counters depend on how many SMs there are: a GPU with another number is compared in all but them.
+/// Counters depend on the number of SMs: a GPU with another number is compared in all but counters.
 bool says(const FleetRows& rows, std::size_t gpu, FleetQuantity quantity, const std::string& usual_sms) {
   return quantity != FleetQuantity::counters || rows.gpus[gpu].sm_count == usual_sms;
 }
 
-/// What an event in most of a GPU's cases is where it happens to the peers as well.
+/// Meaning of an event in most of a GPU's cases if the peers have it as well.
 enum class Shared : unsigned char { usual, note, fault };
 
 /// Something that happens in a case or does not.
@@ -160,7 +160,7 @@ struct Event {
   Shared shared = Shared::usual;
 };
 
-/// Heat, the power supply and the slowdowns for either: a power cap is a setting.
+/// Heat, the power supply and the slowdowns for either. A power cap is a setting.
 bool is_slowdown(const std::string& reason) {
   return reason.ends_with("slowdown");
 }
@@ -187,7 +187,7 @@ std::vector<Event> events_of(const FleetRows& rows) {
   return events;
 }
 
-/// How often an event happens to a GPU.
+/// How often an event happens on a GPU.
 struct Count {
   std::size_t happened = 0;
   std::size_t cases = 0;
@@ -208,11 +208,12 @@ Count count_of(const FleetRows& rows, const MeasuredGpu& gpu, const Event& event
   return count;
 }
 
-/// More of a GPU's cases than of its peers', in % of them. In 71 recorded smoke runs nothing happened in any case.
+/// Excess over the peers' share of cases, in % of a GPU's cases. In 71 recorded smoke runs nothing happened in any
+/// case.
 constexpr double kEventsNamedFrom = 5;
-/// Of a GPU's cases, in %, whatever happens to its peers.
+/// Share of a GPU's cases, in %, independent of its peers.
 constexpr double kSharedNamedFrom = 50;
-/// One case or two may have been disturbed by anything.
+/// One or two cases may have been disturbed by anything.
 constexpr std::size_t kFewestEvents = 3;
 
 /// A column that should not differ between peers.
@@ -231,7 +232,7 @@ constexpr Attribute kAttributes[] = {
     {"driver", "driver ", "", &MeasuredGpu::driver, true},
 };
 
-/// The value of more than half of those that have one; empty where there is none.
+/// The value of more than half of those that have one; empty if there is none.
 std::string usual_value(const FleetRows& rows, std::span<const std::size_t> gpus,
                         std::string MeasuredGpu::*value) {
   std::map<std::string, std::size_t> counts;
@@ -255,14 +256,14 @@ double difference(const std::string& value, const std::string& usual) {
   return is_number(value) && is_number(usual) ? std::stod(value) - std::stod(usual) : 0;
 }
 
-/// Below this a launch's overhead is a good part of its time. Adds of 5 us differed by 7 % between twenty runs of
-/// one H200.
+/// Below this a launch's overhead is a good part of its time. Adds of 5 us differed by 7 % between twenty runs of one
+/// H200.
 constexpr double kShortestTime_us = 50;
 
-/// One case alone says nothing of a GPU: something else may have disturbed it.
+/// A single case says nothing about a GPU: something else may have disturbed it.
 constexpr std::size_t kFewestCases = 2;
 
-/// Logarithms of a reading in %, and points: what differences are taken of.
+/// Logarithms of a reading in %, and points: differences are taken between these.
 struct Levels {
   double time = kNoReading;
   double clock = kNoReading;
@@ -279,7 +280,8 @@ Levels levels_of(const CaseReading& reading) {
           reading.achieved_elapsed_pct};
 }
 
-/// Takes the median of what the peers, the first GPUs, have from each value. Nothing is left where fewer than two have one.
+/// Subtracts the peers' median from each value; the peers are the first GPUs. Nothing is left if fewer than two have
+/// a value.
 void subtract_median(std::vector<Levels>& levels, std::size_t peers, double Levels::*member) {
   std::vector<double> there;
   there.reserve(peers);
@@ -290,7 +292,7 @@ void subtract_median(std::vector<Levels>& levels, std::size_t peers, double Leve
   for (Levels& each : levels) each.*member -= middle;
 }
 
-/// Slower by this, less what the clock explains: a case that follows the SM clock in part is given the
+/// Slower by this, minus the part that the clock explains. A case that follows the SM clock only in part gets the
 /// benefit of it.
 double beyond_clock(const Levels& difference) {
   const double in_cycles = difference.time + difference.clock;
@@ -298,7 +300,7 @@ double beyond_clock(const Levels& difference) {
   return std::abs(in_cycles) < std::abs(difference.time) ? in_cycles : difference.time;
 }
 
-/// What a case says of a quantity, from a GPU's differences to its peers; above 0 = faster, higher.
+/// A case's value of a quantity, from a GPU's differences to its peers; above 0 = faster, higher.
 double said_of(FleetQuantity quantity, const FleetCase& by, const Levels& difference,
                double typical_time_us) {
   const bool is_long = typical_time_us >= kShortestTime_us;
@@ -307,10 +309,10 @@ double said_of(FleetQuantity quantity, const FleetCase& by, const Levels& differ
     case FleetQuantity::sm_clock:
       return difference.clock;
     case FleetQuantity::gpc_clock:
-      // Time in cycles of the mean clock, less those that the longest SM counted by its own.
+      // Time in cycles of the mean clock, minus the cycles that the longest SM counted by its own clock.
       return tells_of_sms ? difference.longest - difference.time - difference.clock : kNoReading;
     case FleetQuantity::sm_cycles:
-      // Where cycles were not counted, time in those of the mean clock: a slower GPC is among what it tells.
+      // If cycles were not counted, time in cycles of the mean clock: it also shows a slower GPC.
       return !tells_of_sms                    ? kNoReading
              : std::isnan(difference.longest) ? -difference.time - difference.clock
                                               : -difference.longest;
@@ -330,8 +332,8 @@ struct SaidByCase {
   std::size_t number;
 };
 
-/// The middle value. Of two in the middle the one nearer to 0, and 0 between them where their signs differ: more
-/// than half of the cases are at least so far out.
+/// The middle value. For an even count it is the middle value nearer to 0, or 0 if their signs differ: more than half
+/// of the cases are at least that far out.
 double middle_of(std::vector<double> values) {
   std::ranges::sort(values);
   const double upper = values[values.size() / 2];
@@ -347,13 +349,14 @@ Deviation deviation_of(const std::vector<SaidByCase>& said) {
   return {middle, said.size(), worst->number};
 }
 
-/// Of differences of logarithms of speed in %, a ratio less 1: -69 is half of the speed, -50 %, or twice the time, -100 %.
+/// Converts differences of logarithms of speed in % to a ratio less 1: -69 is half of the speed, -50 %, or twice the
+/// time, -100 %.
 double as_ratio(const FleetQuantityFacts& facts, double difference) {
   if (facts.unit != "%") return difference;
   return facts.tells_time ? -100 * std::expm1(-difference / 100) : 100 * std::expm1(difference / 100);
 }
 
-/// Of each of some GPUs, in their order: so many of the first are the peers.
+/// For each of some GPUs, in their order. The first `peers` of them are the peers.
 std::vector<Deviations> deviations_of(const FleetRows& rows, std::span<const std::size_t> gpus,
                                       std::size_t peers) {
   std::vector<std::array<std::vector<SaidByCase>, kFleetQuantities.size()>> said(gpus.size());
@@ -385,8 +388,9 @@ std::vector<Deviations> deviations_of(const FleetRows& rows, std::span<const std
   return deviations;
 }
 
-/// Appends what happens to a GPU in a larger share of its cases than to its peers: throttle reasons, another process, unread
-/// counters, an SM without work. Slowdowns and other processes in most of its cases are told whatever happens to peers.
+/// Appends events that a GPU has in a larger share of its cases than its peers: throttle reasons, another process,
+/// unread counters, an SM without work. Slowdowns and other processes in most of its cases are reported whatever
+/// happens to peers.
 void add_events(const FleetRows& rows, std::span<const std::size_t> peers, std::span<ComparedGpu> compared) {
   for (const Event& event : events_of(rows)) {
     const std::vector<double> shares =
@@ -425,7 +429,7 @@ void add_failures(const FleetRows& rows, ComparedGpu& compared) {
                                .worst_case = first});
 }
 
-/// Appends a note of cases that most peers have and this GPU has not: what ended it may have left no row.
+/// Appends a note of cases that most peers have and this GPU lacks. A case that ended the run may have left no row.
 void add_missing(const FleetRows& rows, std::span<const std::size_t> usual, ComparedGpu& compared) {
   std::vector<std::size_t> missing(usual.begin(), usual.end());
   std::erase_if(missing, [&](std::size_t number) { return rows.gpus[compared.gpu].reading(number).present; });
@@ -505,7 +509,7 @@ ComparedFleet compare_gpus(const FleetRows& rows, std::span<const std::size_t> j
   }
   const bool by_baseline = gpus.size() >= kFewestPeers;
   if (!baseline.empty() && !by_baseline) {
-    // A GPU is no peer of itself, unless its own runs are all there is.
+    // A GPU is not a peer of itself, unless only its own runs exist.
     const auto uuid_of = [&](std::size_t gpu) { return rows.gpus[gpu].uuid; };
     const bool is_one_gpu = std::ranges::count(all, uuid_of(all.front()), uuid_of) == std::ssize(all);
     if (!is_one_gpu)

@@ -14,8 +14,8 @@
 namespace occbench {
 namespace {
 
-/// Of the peak of device memory, from which on what a kernel moves is bound by it. Reads reach 0.93 of it on an H100 and on an
-/// H200, a copy 0.88. A kernel that reuses what it has read moves more than the peak.
+/// Share of the device memory's peak from which on a kernel is memory-bound. Reads reach 0.93 of the peak on an H100
+/// and on an H200, a copy 0.88. A kernel that reuses the data that it has read exceeds the peak.
 constexpr double kOfMemoryPeak = 0.85;
 
 constexpr std::size_t kMostReasons = 32;
@@ -37,20 +37,20 @@ MeasuredGpu gpu_of(const Row& row, const GpuState& state, const std::string& uui
           .memory_bus_bits = text_of(state.memory_bus_bits)};
 }
 
-/// Else rows of two models have one UUID.
+/// Otherwise rows of two models have one UUID.
 void require_same_model(const MeasuredGpu& gpu, const Row& row, const RowStream& stream) {
   if (gpu.model == row.gpu) return;
   throw InputError("{}, line {}: {} is '{}' here and '{}' above", stream.source(), stream.line(), gpu.uuid,
                    row.gpu, gpu.model);
 }
 
-/// What never is 0 and yet is 0 in a row was not read.
+/// A 0 in a row, for a value that is never 0, was not read.
 double positive(const Real& value) {
   return value && *value > 0 ? *value : kNoReading;
 }
 
-/// By counters, or by NVML, which rows with a gpu_state were watched by. Other rows of programs have the clock of those that were counted,
-/// the GPU's highest, or what the user said.
+/// Read by counters, or by NVML, which watched rows with a gpu_state. Other rows of programs have the clock of the
+/// counted ones, the GPU's highest, or the user's value.
 bool measured_clock(const Row& row) {
   return row.achieved_pct || !row.gpu_state.empty();
 }
@@ -76,7 +76,7 @@ CaseReading reading_of(const Row& row, const Condition& condition, std::uint32_t
 FleetCase case_of(const std::string& name, const Row& row, const GpuState& state) {
   const bool of_sms = is_bound_by_sm(row.work, row.spill_bytes > 0);
   const BoundBy else_bound = expects_atomics(row.expected_cause) ? BoundBy::l2 : BoundBy::other;
-  // Two transfers a clock; megahertz are clocks per microsecond.
+  // Two transfers per clock; megahertz are clocks per microsecond.
   const Integer& clock = state.condition.memory_clock_mhz;
   const double memory_peak = state.memory_bus_bits && clock ? static_cast<double>(*state.memory_bus_bits) /
                                                                   8 * 2 * static_cast<double>(*clock)

@@ -20,11 +20,11 @@ namespace occbench {
 /// A number that a row does not have.
 inline constexpr double kNoReading = std::numeric_limits<double>::quiet_NaN();
 
-/// The record that the stream is at. @param columns  of the stream; nullptr: of no recorded row
+/// The record at which the stream is. @param columns  of the stream; nullptr: not a column of recorded rows
 /// @throws InputError naming file and line for a cell that is not of its column
 Row row_of(const RowStream& stream, std::span<const Column* const> columns);
 
-/// What bounds a case's time, as far as its row tells.
+/// The bound of a case's time, as far as its row tells.
 enum class BoundBy : unsigned char { sm, memory, l2, other };
 
 /// A case of the suite, the same on all GPUs.
@@ -33,10 +33,10 @@ struct FleetCase {
   BoundBy bound = BoundBy::other;
   bool on_all_sms = false;          ///< the grid has a block for each SM
   Real useful{};                    ///< throughput times time, of the first row that has both
-  double memory_peak = kNoReading;  ///< bytes a microsecond, where useful work is bytes
+  double memory_peak = kNoReading;  ///< bytes a microsecond, if useful work is bytes
 };
 
-/// What a row says of a GPU in a case. NaN where it says nothing.
+/// A row's data of a GPU in a case. NaN if it has none.
 struct CaseReading {
   bool present = false;
   bool failed = false;  ///< time_status failed, or check wrong
@@ -44,7 +44,7 @@ struct CaseReading {
   std::int32_t other_processes = 0;
   std::uint32_t throttle_reasons = 0;  ///< a bit for each of FleetRows::reasons
   double time_us = kNoReading;
-  double sm_clock_mhz = kNoReading;  ///< that was measured
+  double sm_clock_mhz = kNoReading;  ///< the measured one
   double cycles_max = kNoReading;
   double cycles_min = kNoReading;
   double achieved_elapsed_pct = kNoReading;
@@ -52,23 +52,23 @@ struct CaseReading {
 
 /// A GPU in one run: several runs of a GPU are several of these.
 struct MeasuredGpu {
-  std::string uuid;  ///< or host where rows have none
+  std::string uuid;  ///< or host if rows have none
   std::string run;   ///< file that its rows came from
   std::string model, compute_capability, host, commit, driver, gpu_settings;
   std::string sm_count, memory_bus_bits, memory_clock_mhz{};
   std::string recorded_at{};            ///< of its last row
-  std::vector<CaseReading> readings{};  ///< by the number of the case; shorter where it lacks the last ones
+  std::vector<CaseReading> readings{};  ///< by the number of the case; shorter if it lacks the last ones
 
-  /// An absent reading where there is none.
+  /// An absent reading if there is none.
   const CaseReading& reading(std::size_t number) const;
 };
 
-/// Rows by GPU, with no more of them than comparing GPUs needs: some 80 bytes a row.
+/// Rows by GPU, with only the data that comparing GPUs needs: some 80 bytes a row.
 class FleetRows {
  public:
   /// Adds the rows of a file. Equal rows count once. A last line without its end is left out and remembered.
-  /// @throws InputError if it is no file of rows, a number is none, a GPU has two rows of a case, or some rows are
-  /// simulated and others measured
+  /// @throws InputError if it is not a file of rows, a number is malformed, a GPU has two rows of a case, or some
+  /// rows are simulated and others measured
   void add(const std::filesystem::path& file);
 
   std::vector<MeasuredGpu> gpus;
@@ -84,8 +84,8 @@ class FleetRows {
   std::map<std::string, std::size_t> case_numbers_;
 };
 
-/// Sorts memory-bound cases from others: those that move bytes at nearly the peak rate of device memory.
-/// Call once all files are added.
+/// Marks as memory-bound the cases that move bytes at nearly the peak rate of device memory. Call once all files are
+/// added.
 void find_memory_bound(FleetRows& rows);
 
 }  // namespace occbench

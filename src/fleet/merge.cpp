@@ -32,7 +32,7 @@ namespace {
 constexpr std::size_t kFewNames = 3;
 constexpr std::size_t kFewConflicts = 10;
 
-/// Where the columns stand that a merge looks at.
+/// Positions of the columns that a merge reads.
 struct KeyColumns {
   explicit KeyColumns(const RowStream& stream)
       : schema(stream.column("schema")),
@@ -47,7 +47,7 @@ struct KeyColumns {
   std::vector<const Column*> all;
 };
 
-/// 64 bits that stand for a text. Among ten million texts two agree with a chance of 3 in a million.
+/// A 64-bit hash of a text. Among ten million texts two agree with a probability of 3 in a million.
 std::uint64_t hash_of(std::string_view text) {
   return std::hash<std::string_view>()(text);
 }
@@ -59,7 +59,7 @@ struct FirstRow {
   std::size_t line = 0;
 };
 
-/// Where a case was first.
+/// The first place of a case.
 struct FirstCase {
   std::string name;  ///< experiment/case
   std::size_t file = 0;
@@ -70,7 +70,7 @@ struct GpuTally {
   std::size_t cases = 0;
 };
 
-/// Whether all of a file stands at the begin of another.
+/// Whether `file` begins with all of `other`.
 bool begins_with(const fs::path& file, const fs::path& other) {
   std::ifstream whole(file, std::ios::binary);
   std::ifstream part(other, std::ios::binary);
@@ -117,7 +117,7 @@ class Merge {
     if (merged_.samples) merge_samples(files, samples.emplace(samples_path(out)));
     rows_.complete();
     if (fs::exists(out) && loses_rows(out)) merged_.kept_rows = linked_aside(out);
-    // At no instant do samples stand beside other rows than theirs.
+    // Samples are never beside rows that are not theirs.
     for (const fs::path& older : samples_forms(out)) {
       if (fs::is_regular_file(older)) merged_.kept_samples.push_back({older, renamed_aside(older)});
     }
@@ -182,7 +182,7 @@ class Merge {
       }
       return false;
     } catch (const InputError&) {
-      return true;  // it is no file of rows
+      return true;  // it is not a file of rows
     }
   }
 
@@ -192,7 +192,7 @@ class Merge {
   static std::string name_of(const std::vector<std::string>& cells, const KeyColumns& columns) {
     return cells[columns.experiment] + "/" + cells[columns.case_name];
   }
-  /// Short names of kernels are those of others in another file.
+  /// A kernel's short name may be another kernel's in another file.
   static std::string case_of(const RowStream& stream, const KeyColumns& columns) {
     const bool is_of_program = stream.cells()[columns.experiment] == kTraceExperiment;
     return is_of_program ? exact_name(row_of(stream, columns.all)) : name_of(stream.cells(), columns);
@@ -241,7 +241,7 @@ class Merge {
     return gap;
   }
 
-  /// Samples name no GPU, so that they can stand in one file only where no case is in two.
+  /// Samples name no GPU, so they can share a file only if no case is in two.
   void merge_samples(std::span<const fs::path> files, OutputFile& merged) {
     merged.write(samples_header());
     for (std::size_t file = 0; file < files.size(); ++file) {
@@ -266,7 +266,7 @@ class Merge {
   std::unordered_map<std::uint64_t, FirstRow> first_rows_;  ///< by GPU and case
   std::unordered_set<std::uint64_t> other_contents_;        ///< of rows that differ from the first
   std::map<std::string, GpuTally> gpus_;
-  std::map<std::string, FirstCase> cases_;  ///< by what case_of() says of them
+  std::map<std::string, FirstCase> cases_;  ///< by case_of()
   std::unordered_map<std::string_view, std::size_t> file_of_name_;
   bool case_in_two_files_ = false;
   SimulatedOrMeasured kind_;

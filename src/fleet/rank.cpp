@@ -21,7 +21,7 @@ namespace {
 
 using Numbers = std::vector<std::size_t>;
 
-/// GPU and cause of what was found in a run.
+/// GPU and cause of a run's findings.
 using Named = std::set<std::pair<std::string, std::string>>;
 
 Named named_in(const FleetRows& rows, std::span<const ComparedGpu> compared) {
@@ -32,7 +32,7 @@ Named named_in(const FleetRows& rows, std::span<const ComparedGpu> compared) {
   return named;
 }
 
-/// A run of the fleet in the past and what was found in it.
+/// An earlier run of the fleet and its findings.
 struct PastRun {
   std::string recorded_at;
   Named named;
@@ -64,8 +64,8 @@ void say_since_when(const FleetRows& rows, std::span<const PastRun> runs, Compar
   }
 }
 
-/// How many of a GPU's runs, in the order of time, came before the first lasting fall: each later one is below more than
-/// half of those before by more than the quantity is named from. 0 = there is none.
+/// Number of a GPU's runs, in order of time, before the first lasting fall: each later one is below more than half of
+/// the earlier ones by more than the quantity is named from. 0 = there is none.
 std::size_t runs_before_fall(std::span<const ComparedGpu> runs) {
   std::size_t first = 0;
   for (std::size_t q = 0; q < kFleetQuantities.size(); ++q) {
@@ -89,8 +89,8 @@ std::size_t runs_before_fall(std::span<const ComparedGpu> runs) {
   return first;
 }
 
-/// A GPU compared with its own earlier runs by the same build, with those before a lasting fall where there is one: they may be
-/// the fewer. @returns nothing where there are too few
+/// A GPU compared with its own earlier runs by the same build. If there is a lasting fall, it is compared with those
+/// before the fall, which may be the fewer. @returns empty if there are too few
 std::optional<ComparedGpu> against_own_past(const FleetRows& rows, Numbers own, std::size_t gpu) {
   std::erase_if(own, [&](std::size_t run) { return rows.gpus[run].commit != rows.gpus[gpu].commit; });
   std::ranges::stable_sort(own, {}, [&](std::size_t run) { return rows.gpus[run].recorded_at; });
@@ -113,7 +113,7 @@ std::optional<ComparedGpu> against_own_past(const FleetRows& rows, Numbers own, 
   return now;
 }
 
-/// What differs from the GPU's own earlier runs. @returns whether there are enough of them
+/// Adds differences from the GPU's own earlier runs. @returns whether there are enough of them
 bool add_changes(const FleetRows& rows, const std::map<std::string, Numbers>& earlier,
                  ComparedGpu& compared) {
   const auto found = earlier.find(rows.gpus[compared.gpu].uuid);
@@ -135,7 +135,8 @@ bool add_changes(const FleetRows& rows, const std::map<std::string, Numbers>& ea
   return true;
 }
 
-/// Worst first: more than notes, then those without a verdict, then notes, then the rest; of each the largest distance.
+/// Worst first: more than notes, then those without a verdict, then notes, then the rest; within each group the
+/// largest distance first.
 struct Place {
   int group;
   double nearness;  ///< to its peers
@@ -162,7 +163,7 @@ std::string name_of(const MeasuredGpu& gpu) {
   return fmt::format("{}  {}", gpu.uuid, gpu.host);
 }
 
-/// Adds how many there are, and a few of their names; nothing where there is none.
+/// Adds how many there are, and a few of their names; nothing if there is none.
 void remark(RankedFleet& ranked, std::string_view one, std::string_view said,
             const std::vector<std::string>& names) {
   constexpr std::size_t kMostNames = 8;
@@ -172,7 +173,7 @@ void remark(RankedFleet& ranked, std::string_view one, std::string_view said,
                                        fmt::join(shown, ", "), shown.size() < names.size() ? ", ..." : ""));
 }
 
-/// GPUs that every earlier file has.
+/// Remarks on GPUs that every earlier file has and this run lacks.
 void remark_missing(const FleetRows& rows, const std::map<std::string, Numbers>& earlier, std::size_t files,
                     RankedFleet& ranked) {
   std::vector<std::string> missing;
@@ -184,7 +185,7 @@ void remark_missing(const FleetRows& rows, const std::map<std::string, Numbers>&
   remark(ranked, "GPU", "in each earlier file and missing now", missing);
 }
 
-/// A time that cannot be read is compared with none.
+/// A time that cannot be read is not compared.
 void remark_old(const FleetRows& rows, RankedFleet& ranked) try {
   constexpr std::chrono::days kOld(30);
   std::string newest;
@@ -200,7 +201,7 @@ void remark_old(const FleetRows& rows, RankedFleet& ranked) try {
 } catch (const InputError&) {
 }
 
-/// Causes that all GPUs of a host are out of line in, where there are several and other hosts too.
+/// Causes in which all GPUs of a host are out of line, if the host has several and there are other hosts too.
 std::vector<std::string> remarks_on_hosts(const FleetRows& rows, std::span<const ComparedGpu> gpus) {
   std::map<std::string, std::vector<const ComparedGpu*>> hosts;
   for (const ComparedGpu& each : gpus) hosts[rows.gpus[each.gpu].host].push_back(&each);
@@ -221,7 +222,7 @@ std::vector<std::string> remarks_on_hosts(const FleetRows& rows, std::span<const
   return remarks;
 }
 
-/// More lines than this nobody reads; JSON has all.
+/// Nobody reads more lines than this; JSON has all.
 constexpr std::size_t kMostLines = 40;
 
 std::string_view verdict_of(const ComparedGpu& gpu) {

@@ -8,7 +8,7 @@
 
 namespace occbench {
 
-/// Which of the GPUs of FleetRows are judged, and against what.
+/// Which GPUs of FleetRows are judged, and their baseline.
 struct FleetQuestion {
   std::vector<std::size_t> judged;
   std::vector<std::size_t> baseline;  ///< peers that are not judged
@@ -21,14 +21,14 @@ struct RankedFleet : ComparedFleet {
   std::size_t no_verdict() const;
 };
 
-/// Compares each GPU with its peers and with its own earlier runs. A finding says since when it is so, where
-/// there are earlier runs. @throws InputError as compare_gpus()
+/// Compares each GPU with its peers and with its own earlier runs. A finding says since when it exists if there are
+/// earlier runs. @throws InputError as compare_gpus()
 RankedFleet rank_fleet(const FleetRows& rows, const FleetQuestion& question);
 
-/// For a terminal: what is out of line, then GPUs with their distances from the peers' median.
+/// For a terminal: findings, then GPUs with their distances from the peers' median.
 std::string fleet_table(const FleetRows& rows, const RankedFleet& ranked);
 
-/// A line of JSON for each GPU, outliers first.
+/// One line of JSON per GPU, outliers first.
 std::string fleet_json(const FleetRows& rows, const RankedFleet& ranked);
 
 /// The last line of the table: "1 of 12 GPUs is out of line."

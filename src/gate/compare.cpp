@@ -18,12 +18,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Theory and what follows from other columns are named after their causes.
+/// Causes come before theory and consequences.
 bool is_cause(const Column* column) {
   return column->gate == GateRule::exact || column->gate == GateRule::lower_is_better;
 }
 
-/// Without such a column nothing is known of a loss.
+/// Without such a column, losses cannot be seen.
 bool has_better(const Column& column) {
   return column.gate == GateRule::lower_is_better || column.gate == GateRule::higher_is_better;
 }
@@ -56,7 +56,7 @@ std::vector<const Column*> exact_columns(std::span<const RecordedRun> baseline,
   return found;
 }
 
-/// Of notes those on what was compared come before those on cases that were not.
+/// Among notes, those on compared cases come before those on cases that were not compared.
 bool worse(const ComparedCase& left, const ComparedCase& right) {
   const auto gravest = [](const ComparedCase& compared) {
     std::tuple most{Grade::note, -1.0, compared.compared};
@@ -69,7 +69,7 @@ bool worse(const ComparedCase& left, const ComparedCase& right) {
 
 using ByKey = std::map<std::string, Cases>;
 
-/// By whole_name(), and those that a run has several cases of by exact_name().
+/// By whole_name(), or by exact_name() if a run has several cases of that name.
 ByKey by_key(const RecordedRun& run, const std::set<std::string>& several) {
   ByKey found;
   for (const RecordedCase& recorded : run.cases) {
@@ -85,7 +85,7 @@ struct Side {
   std::vector<ByKey> cases{};  ///< of each run
 };
 
-/// A row of each run; says which run has none or several, if one does.
+/// A row of each run, or a finding on the first run that has none or several.
 Cases one_of_each(const Side& side, const std::string& key, ComparedCase& into) {
   Cases cases;
   for (std::size_t i = 0; i < side.runs.size(); ++i) {
@@ -127,7 +127,7 @@ ComparedCase compare_case(const std::string& key, const Row& row, const Side& ba
   return compared;
 }
 
-/// Whether all rows have this occbench's columns; those of another schema may not even have its case names.
+/// Whether all rows have this occbench's columns. Rows of another schema may not even have its case names.
 bool has_known_schema(const Side& side, Comparison& into) {
   for (const RecordedRun& run : side.runs) {
     const auto other = std::ranges::find_if(
@@ -144,8 +144,8 @@ bool has_known_schema(const Side& side, Comparison& into) {
   return true;
 }
 
-/// Notes what is odd of a run, and adds its cases to those that are all simulated or all measured.
-/// @throws InputError where they are not, or where the run is of another model than the tolerances
+/// Notes oddities of a run, and adds its cases to those that are all simulated or all measured.
+/// @throws InputError if they are not, or if the run is of another model than the tolerances
 void check_run(const RecordedRun& run, std::string_view side, const Tolerances& tolerances,
                SimulatedOrMeasured& kind, Comparison& into) {
   if (run.torn)
@@ -169,7 +169,7 @@ void check_run(const RecordedRun& run, std::string_view side, const Tolerances& 
   }
 }
 
-/// Kernels of binaries whose local loads and stores neither side counted: more of them would not be seen.
+/// Kernels of binaries whose local loads and stores neither side counted: an increase would not be seen.
 void note_uncounted_spills(Comparison& into) {
   const auto is_uncounted = [](const std::optional<RecordedCase>& side) {
     return side && side->row.recorded_at.empty() && !side->row.code_architecture.empty() &&
@@ -208,8 +208,7 @@ Comparison compare_runs(std::span<const RecordedRun> baseline, std::span<const R
     }
   }
   comparison.simulated = kind.simulated();
-  std::map<std::string, const Row*>
-      keys;  // and the row that names the case, a candidate's where there is one
+  std::map<std::string, const Row*> keys;  // and the row that names the case, a candidate's if there is one
   for (Side& side : sides) {
     for (const RecordedRun& run : side.runs) {
       for (const auto& [key, cases] : side.cases.emplace_back(by_key(run, several)))
@@ -239,21 +238,21 @@ Comparison compare_runs(std::span<const RecordedRun> baseline, std::span<const R
   return comparison;
 }
 
-/// Whether samples could tell how far its readings scatter.
+/// Whether samples could show how far its readings scatter.
 bool is_counted(const RecordedRun& run) {
   return std::ranges::any_of(run.cases, [](const RecordedCase& recorded) {
     return recorded.row.achieved_elapsed_pct && recorded.row.time_status != "simulated";
   });
 }
 
-/// Two runs at different times are never alike. What is calculated may be.
+/// Two runs at different times always differ. Calculated rows may be equal.
 bool is_one_recording(const RecordedRun& baseline, const RecordedRun& candidate) {
   const auto is_recorded = [](const RecordedCase& recorded) { return !recorded.row.recorded_at.empty(); };
   return std::ranges::any_of(baseline.cases, is_recorded) &&
          std::ranges::equal(baseline.cases, candidate.cases, {}, &RecordedCase::row, &RecordedCase::row);
 }
 
-/// A sentence where each run is of one GPU, and of two of one model; else empty.
+/// A sentence if each run is of one GPU and they are two GPUs of one model; else empty.
 std::string another_gpu(const RecordedRun& baseline, const RecordedRun& candidate) {
   const auto gpus_of = [](const RecordedRun& run) {
     std::set<std::pair<std::string, std::string>> gpus;

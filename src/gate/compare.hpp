@@ -14,17 +14,17 @@
 
 namespace occbench {
 
-/// What the gate says, of a case and of everything, from mild to grave.
+/// Verdict of the gate on a case and on the whole, from mild to severe.
 enum class Verdict {
   pass,
-  no_verdict,  ///< it could not be compared
+  no_verdict,  ///< the case could not be compared
   regression,
 };
 
 /// "pass", "no verdict", "regression"
 std::string_view to_string(Verdict verdict);
 
-/// One thing that was noticed, from what the verdict does not depend on to what it does.
+/// Grade of a finding, from those that the verdict does not depend on to those that it does.
 enum class Grade {
   note,      ///< better than before, or nothing to compare with
   advisory,  ///< would be a regression if the two runs could be compared so finely
@@ -37,11 +37,11 @@ std::string_view to_string(Grade grade);
 
 struct GateFinding {
   Grade grade;
-  std::string message;     ///< a sentence that stands by itself
+  std::string message;     ///< a complete sentence
   std::string subject{};   ///< a column, a quantity, or empty
   std::string baseline{};  ///< as in the CSV, empty if there is none
   std::string candidate{};
-  double weight = 0;  ///< how grave among those of its grade: multiples of what is allowed
+  double weight = 0;  ///< severity among findings of its grade: multiples of the tolerance
 };
 
 /// "first", or "first and 3 more" of four.
@@ -51,42 +51,42 @@ std::string first_and_count(const std::string& first, std::size_t count);
 struct ComparedCase {
   std::string experiment;
   std::string name;
-  std::vector<GateFinding> findings;     ///< gravest grade first, causes before what follows from them
-  std::optional<RecordedCase> baseline;  ///< where the side has the case once
+  std::vector<GateFinding> findings;     ///< most severe grade first, causes before consequences
+  std::optional<RecordedCase> baseline;  ///< if the side has the case once
   std::optional<RecordedCase> candidate;
   bool compared = false;                  ///< something was compared
   std::optional<double> caught_points;    ///< smallest loss of occupancy that would have been a regression
-  std::optional<double> caught_time_pct;  ///< smallest loss of time likewise; empty where time is advisory
+  std::optional<double> caught_time_pct;  ///< smallest loss of time likewise; empty if time is advisory
 
   std::string full_name() const;  ///< "experiment/case"
   Verdict verdict() const;
   bool not_compared() const;  ///< passes because there was nothing to compare: it is new, or skipped in both
 };
 
-/// What came of one candidate and one baseline.
+/// Result of comparing one candidate with one baseline.
 struct Comparison {
-  std::string baseline;  ///< where it stands
+  std::string baseline;  ///< its place
   std::string candidate;
   std::vector<ComparedCase> cases;   ///< worst first
-  std::vector<GateFinding> general;  ///< of the two as a whole
+  std::vector<GateFinding> general;  ///< about the two as a whole
   bool simulated = false;            ///< nothing of either was measured
   std::set<std::string_view>
-      lacking{};  ///< columns of which less or more is better that not every file or no row has
+      lacking{};  ///< lower_is_better or higher_is_better columns that not every file, or no row, has
 
-  /// Regression if a case has one, else no verdict if a case that counts has none or nothing was compared.
+  /// Regression if a case has one. Else no verdict if a case that counts has none or nothing was compared.
   Verdict verdict() const;
   std::size_t count(Verdict verdict) const;
 };
 
-/// One run against another.
+/// Compares two runs.
 Comparison compare(const RecordedRun& baseline, const RecordedRun& candidate, const Tolerances& tolerances);
 
-/// Runs of two builds that alternated on one machine: baseline[i] ran next to candidate[i], so that they share what drifts.
-/// Measured columns and times are medians over the runs. @pre as many of each, at least one
+/// Runs of two builds that alternated on one machine: baseline[i] ran next to candidate[i], so that they share any
+/// drift. Measured columns and times are medians over the runs. @pre as many of each, at least one
 Comparison compare_pairs(std::span<const RecordedRun> baseline, std::span<const RecordedRun> candidate,
                          const Tolerances& tolerances);
 
-/// Two files. No baseline is a verdict of its own: no verdict. @throws InputError
+/// Compares two files. A missing baseline gives no verdict. @throws InputError
 Comparison compare_paths(const std::filesystem::path& baseline, const std::filesystem::path& candidate,
                          const Tolerances& tolerances);
 

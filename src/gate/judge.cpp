@@ -21,7 +21,7 @@
 namespace occbench {
 namespace {
 
-/// Times are compared only where they were recorded this close together, on the same GPU.
+/// Times are compared only if they were recorded this close together, on the same GPU.
 constexpr int kComparableSeconds = 3600;
 
 std::string shown(std::string_view value) {
@@ -44,19 +44,19 @@ std::array<std::pair<std::string_view, const Cases*>, 2> named(const Sides& side
   return {{{"baseline", &sides.baseline}, {"candidate", &sides.candidate}}};
 }
 
-/// What became of what is known before the launch.
+/// Change in the columns that are known before the launch.
 enum class LaunchChange {
   none,
-  better,  ///< less is needed or more fits, and nothing else differs: measurements are compared still
-  other,   ///< another launch, and what was measured of it is no finding of its own
+  better,  ///< less is needed or more fits, and nothing else differs: measurements are still compared
+  other,   ///< another launch: its measurements are not separate findings
 };
 
-/// How grave it is that a column differs; consequences are as grave as their causes and have no grade yet.
+/// Grade of a column's difference. Consequences are as severe as their causes and have no grade yet.
 std::optional<Grade> grade_of(const Column& column, const Row& before, const Row& now) {
   if (column.gate == GateRule::consequence) return std::nullopt;
   const Real was = number_of(before, column);
   const Real is = number_of(now, column);
-  // What a row does not say is no worse than what another says. An exact number may be left to the driver.
+  // An unknown value is not worse than a known one. An exact number may be left to the driver.
   const bool may_be_unknown = column.gate != GateRule::exact || type_name(column) == "text";
   if (may_be_unknown && (cell_text(before, column).empty() || cell_text(now, column).empty()))
     return Grade::no_verdict;
@@ -70,7 +70,7 @@ bool is_inferred(const Column& column, const Row& row) {
   return column.name == "work" && is_inferred_work(row.work_source);
 }
 
-/// False, with the reason, if runs of one side differ in what is known before the launch.
+/// False, with the reason, if runs of one side differ in a column that is known before the launch.
 bool is_one_launch(const Sides& sides, const GateContext& context, ComparedCase& into) {
   for (const auto& [side, runs] : named(sides)) {
     for (const RecordedCase* recorded : *runs) {
@@ -86,15 +86,14 @@ bool is_one_launch(const Sides& sides, const GateContext& context, ComparedCase&
   return true;
 }
 
-/// What a column of `calc` says of a calculated row, in that form; empty where it says nothing.
+/// The value of a `calc` column in a calculated row, in that form; empty if it has none.
 std::string said(const Row& row, std::string_view column, std::string_view form = "{}") {
   const auto found = std::ranges::find(row.extra, column, &std::pair<std::string, std::string>::first);
   return found == row.extra.end() || found->second.empty() ? ""
                                                            : fmt::format(fmt::runtime(form), found->second);
 }
 
-/// Adds a finding for each column that is known before the launch and differs, as grave as its gate rule
-/// says.
+/// Adds a finding for each column that is known before the launch and differs, graded by its gate rule.
 LaunchChange compare_launches(const Sides& sides, const GateContext& context, ComparedCase& into) {
   const Row& before = sides.baseline.front()->row;
   const Row& now = sides.candidate.front()->row;
@@ -137,7 +136,7 @@ LaunchChange compare_launches(const Sides& sides, const GateContext& context, Co
   return LaunchChange::other;
 }
 
-/// Rows of what was calculated and never launched: all there is to compare is known before the launch.
+/// Rows that were calculated and never launched: only columns known before the launch can be compared.
 bool was_never_launched(const Sides& sides) {
   const auto is_calculated = [](const RecordedCase* recorded) {
     const Row& row = recorded->row;
@@ -148,7 +147,7 @@ bool was_never_launched(const Sides& sides) {
          std::ranges::all_of(sides.candidate, is_calculated);
 }
 
-/// False, with what the row says, where rows that were calculated have no theory.
+/// False, with the row's note, if calculated rows have no theory.
 bool have_answers(const Sides& sides, ComparedCase& into) {
   if (!was_never_launched(sides)) return true;
   std::string lacking;
@@ -169,12 +168,12 @@ std::string explanation(const Cases& cases) {
   try {
     return explanation_of(facts_of(case_record(cases.front()->row)));
   } catch (const InputError&) {
-    return "";  // a row that says something impossible; the gate has its own word for it
+    return "";  // the row has an impossible value, which the gate reports itself
   }
 }
 
-/// Where the occupancy of the candidate goes now, as a note, where that differs from the baseline: the sentence
-/// of the first finding of src/diagnose. Adds nothing where the row does not say enough for one.
+/// Notes where the candidate's occupancy is lost now, if that differs from the baseline: the sentence of the first
+/// finding of src/diagnose. Adds nothing if the row does not say enough for one.
 void add_loss_change(const Sides& sides, ComparedCase& into) {
   const std::string now = explanation(sides.candidate);
   if (now.empty() || now == explanation(sides.baseline)) return;
@@ -200,7 +199,7 @@ bool same_machine(const Sides& sides, ComparedCase& into) {
   return true;
 }
 
-/// False if a result was wrong: what such a kernel took for it says nothing.
+/// False if a result was wrong: the time of such a kernel says nothing.
 bool right_results(const Sides& sides, ComparedCase& into) {
   const auto wrong = [](const RecordedCase* recorded) { return recorded->row.check == "wrong"; };
   const bool before = std::ranges::any_of(sides.baseline, wrong);
@@ -210,28 +209,28 @@ bool right_results(const Sides& sides, ComparedCase& into) {
   return !before && !now;
 }
 
-/// The launches of a program: how often it makes each is its own affair, and so what could be read of it.
+/// A launch of a program. The program decides how often it makes each, and so what could be read of it.
 bool of_a_program(const Row& row) {
   return row.launches.has_value();
 }
 
-/// Empty where the row does not say.
+/// Empty if the row does not say.
 std::string throttle_reasons(const Row& row) try {
   return parse_gpu_state(row.gpu_state).condition.throttle_reasons;
 } catch (const InputError&) {
   return "";
 }
 
-/// Why a row's measurements are good for nothing; empty if they are.
+/// Why a row's measurements cannot be used; empty if they can.
 std::string unfit(const Row& row) {
   if (row.time_status == "ok" || row.time_status == "unstable" || row.time_status == "simulated") return "";
   const std::string status = row.time_status.empty() ? "not measured" : row.time_status;
-  // The note of a throttled row says something else.
+  // The note of a throttled row has another subject.
   const std::string why = status == "throttled" ? throttle_reasons(row) : row.note;
   return why.empty() ? status : fmt::format("{} ({})", status, why);
 }
 
-/// What makes the first such row unfit, and on which side it stands.
+/// The reason why the first such row is unfit, and its side.
 std::string first_unfit(const Sides& sides) {
   for (const auto& [side, runs] : named(sides)) {
     for (const RecordedCase* recorded : *runs) {
@@ -242,7 +241,7 @@ std::string first_unfit(const Sides& sides) {
   return "";
 }
 
-/// The pairs of which both runs measured the case; says why if there are none.
+/// The pairs in which both runs measured the case; says why if there are none.
 Sides fit_pairs(const Sides& sides, ComparedCase& into) {
   Sides fit;
   for (std::size_t i = 0; i < sides.baseline.size(); ++i) {
@@ -261,7 +260,7 @@ Sides fit_pairs(const Sides& sides, ComparedCase& into) {
   return fit;
 }
 
-/// Over the runs that have it.
+/// The median over the runs that have the value.
 Real median_of(const Cases& runs, const std::function<Real(const Row&)>& value) {
   std::vector<double> values;
   for (const RecordedCase* recorded : runs) {
@@ -304,7 +303,7 @@ bool achieved_is_comparable(const Sides& sides, bool any_source, ComparedCase& i
   return false;
 }
 
-/// What a loss of occupancy at unchanged resources comes from, as far as the counters say.
+/// Origin of a loss of occupancy at unchanged resources, as far as the counters say.
 std::string circumstances(const Sides& sides) {
   const auto cycles = [](const Row& row) { return row.sm_cycles_active_avg; };
   const Real before = median_of(sides.baseline, cycles);
@@ -317,10 +316,10 @@ std::string circumstances(const Sides& sides) {
              *now / *before);
 }
 
-/// What readings that scatter hide is told from so many times the limit on.
+/// A note reports a loss hidden by scatter from this multiple of the limit on.
 constexpr double kHiddenLimits = 5;
 
-/// What a quantity may get worse by, given its tolerance.
+/// Allowed loss of a quantity, given its tolerance.
 double allowed(const Sides& sides, const Quantity& quantity, const Tolerance& tolerance) {
   const double by_spread = tolerance.allowed(largest_spread(sides, quantity));
   if (!quantity.of_unchanged_code) return by_spread;
@@ -328,7 +327,7 @@ double allowed(const Sides& sides, const Quantity& quantity, const Tolerance& to
                   quantity.of_unchanged_code(sides.baseline.front()->row, sides.candidate.front()->row));
 }
 
-/// How one quantity came out on both sides.
+/// One quantity on both sides.
 struct Difference {
   double before;
   double now;
@@ -346,7 +345,7 @@ struct Difference {
   }
 };
 
-/// Nothing where a side does not have the quantity.
+/// Empty if a side does not have the quantity.
 std::optional<Difference> difference(const Sides& sides, const Quantity& quantity,
                                      const std::function<Real(const Row&)>& value, const GateContext& context,
                                      const std::string& experiment) {
@@ -381,8 +380,9 @@ void add_difference(const Sides& sides, const Quantity& quantity, const Differen
   if (worse && quantity.name == "achieved_pct") add_loss_change(sides, into);
 }
 
-/// Warp-cycles of a launch are achieved_pct of the mean active cycles, and achieved_elapsed_pct of those of the longest SM. The two
-/// differ by at most 1.6 % in the recorded suites: each column is a median of launches.
+/// The warp cycles of a launch are achieved_pct times the mean active cycles, and achieved_elapsed_pct times those of
+/// the longest SM. The two differ by at most 1.6 % in the recorded suites, because each column is a median of
+/// launches.
 constexpr double kSameWarpCycles = 0.02;
 
 bool contradicts_itself(const Row& row) {
@@ -394,14 +394,14 @@ bool contradicts_itself(const Row& row) {
   return std::abs(over_active - over_elapsed) > kSameWarpCycles * over_elapsed;
 }
 
-/// Where only other SMs have the last blocks, achieved_elapsed_pct moves by its scatter alone: by less than this part of
-/// what a change of occupancy itself would move it by. A choice.
+/// If only the placement of the last blocks differs, achieved_elapsed_pct moves by its scatter alone: by less than
+/// this part of its move for a change of occupancy itself. The value is a choice.
 constexpr double kMostOfPlacement = 0.5;
 
-/// achieved_pct is over the cycles in which an SM had a warp, achieved_elapsed_pct over all SMs and the
-/// longest one's. Where the second is as before, the first tells only which SMs had the last blocks: chance,
-/// where several run out of blocks at once. @returns the reading that then stands for both sides; empty where
-/// occupancy itself changed.
+/// achieved_pct is over the cycles in which an SM had a warp, achieved_elapsed_pct over all SMs and the longest one's
+/// cycles. If the second is unchanged, the first shows only which SMs had the last blocks. That is random if several
+/// run out of blocks at once. @returns the reading that then stands for both sides; empty if occupancy itself
+/// changed.
 Real reading_if_only_placement_differs(const Sides& sides, const GateContext& context, ComparedCase& into) {
   const Quantity& active = *find_quantity("achieved_pct");
   const Quantity& elapsed = *find_quantity("achieved_elapsed_pct");
@@ -411,8 +411,7 @@ Real reading_if_only_placement_differs(const Sides& sides, const GateContext& co
   if (!of_elapsed || of_elapsed->counts()) return std::nullopt;
   if (std::ranges::any_of(sides.candidate, [](const auto* one) { return contradicts_itself(one->row); }))
     return std::nullopt;
-  // Where SMs are idle for most of the time both fall by the same share: of few percent that is less than the
-  // tolerance.
+  // If SMs are idle most of the time, both fall by the same share: a share of few percent is less than the tolerance.
   const double share = of_active->before > 0 ? std::min(1.0, of_elapsed->before / of_active->before) : 1;
   Tolerance of_share = context.tolerances.of(into.experiment, elapsed);
   of_share.limit *= share;
@@ -430,7 +429,7 @@ Real reading_if_only_placement_differs(const Sides& sides, const GateContext& co
   return of_active->before;
 }
 
-/// Why no launch can have the occupancies of a row, a clause; empty where one can.
+/// Why no launch can have a row's occupancies, a clause; empty if one can.
 std::string why_impossible(const Row& row) {
   const double most = std::min(100.0, row.theoretical_pct.value_or(100));
   const double achieved = row.achieved_pct.value_or(0);
@@ -457,7 +456,7 @@ bool are_possible(const Sides& sides, ComparedCase& into) {
   return true;
 }
 
-/// Of a launch that needs less, only the occupancies themselves: what they are a share of is another.
+/// For a launch that needs less, only the occupancies themselves are judged: their reference has changed.
 void judge_measured(const Sides& sides, const GateContext& context, LaunchChange launch_change,
                     ComparedCase& into) {
   if (!achieved_is_comparable(sides, context.tolerances.any_source, into) || !are_possible(sides, into))
@@ -501,7 +500,7 @@ std::string why_advisory(const Row& baseline, const Row& candidate) {
   }
 }
 
-/// Whether times are unstable in the candidate, and not nearly so in the baseline.
+/// Whether times are unstable in the candidate and much less so in the baseline.
 bool has_become_unstable(const RecordedCase& before, const RecordedCase& now) {
   return is_unstable(now.row) &&
          now.row.time_spread_pct.value_or(0) >
@@ -521,13 +520,13 @@ Sides steady_pairs(const Sides& sides) {
   return steady;
 }
 
-/// Why times are not compared, and how grave that is; nothing where they are.
+/// Why times are not compared, and the grade of that; empty if they are.
 std::optional<std::pair<Grade, std::string>> why_no_times(const Sides& sides, const Sides& steady) {
   const Row& row = sides.baseline.front()->row;
-  // How often a program makes a launch is its own affair.
+  // The program decides how often it makes a launch.
   const Grade lack = of_a_program(row) ? Grade::note : Grade::no_verdict;
   if (steady.baseline.empty()) {
-    // Such a case varies by itself, and that is no doubt in the candidate.
+    // Such a case varies by itself, which casts no doubt on the candidate.
     const bool before =
         std::ranges::any_of(sides.baseline, [](const auto* each) { return is_unstable(each->row); });
     return std::pair(before ? Grade::note : lack,
@@ -581,8 +580,8 @@ void judge_time(const Sides& sides, const GateContext& context, ComparedCase& in
   into.findings.push_back({grade, message, "time_us", was, is, change});
 }
 
-/// A launch that is another is decided by what it asks for, untested. What became of its occupancy and whether it was worth it is
-/// told.
+/// Another launch is judged by the resources that it requests, without a test. Notes give the change of its occupancy
+/// and time.
 void tell_measured(const Sides& sides, ComparedCase& into) {
   const Row& first = sides.baseline.front()->row;
   const Row& second = sides.candidate.front()->row;
@@ -632,7 +631,7 @@ void apply_rules(const Sides& sides, const GateContext& context, ComparedCase& i
 
 void judge(const Sides& sides, const GateContext& context, ComparedCase& into) {
   apply_rules(sides, context, into);
-  // Of one grade, in the order of the rules: causes before what follows from them, occupancy before time.
+  // Within a grade in the order of the rules: causes before consequences, occupancy before time.
   std::ranges::stable_sort(into.findings, std::ranges::greater(), &GateFinding::grade);
 }
 

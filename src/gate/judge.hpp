@@ -11,10 +11,10 @@ namespace occbench {
 
 using Cases = std::vector<const RecordedCase*>;
 
-/// What all cases of a comparison share.
+/// Data that all cases of a comparison share.
 struct GateContext {
   const Tolerances& tolerances;
-  std::vector<const Column*> exact;  ///< causes before what follows from them
+  std::vector<const Column*> exact;  ///< causes before consequences
   bool paired;
 };
 
@@ -24,7 +24,7 @@ struct Sides {
   Cases candidate;
 };
 
-/// Adds what the rules of the column table find in a case that both sides have, gravest grade first.
+/// Adds the findings of the column table's rules on a case that both sides have, most severe grade first.
 void judge(const Sides& sides, const GateContext& context, ComparedCase& into);
 
 }  // namespace occbench

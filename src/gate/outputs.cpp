@@ -46,7 +46,7 @@ std::string sentence(const Caught& caught, std::string_view unit, std::string_vi
                      number(caught.worst), caught.where);
 }
 
-/// Names of simulated results are never those of measured ones.
+/// Names of simulated results always differ from those of measured ones.
 std::string marked(const Comparison& comparison, std::string name) {
   return comparison.simulated ? "simulated: " + std::move(name) : std::move(name);
 }
@@ -129,7 +129,7 @@ Json to_json(const ComparedCase& compared) {
           {"findings", to_json(compared.findings)}};
 }
 
-/// A value of the candidate, and where it is known the range of its middle half.
+/// A value of the candidate and, if known, the range of its middle half.
 struct Metric {
   std::string name;
   std::string unit;
@@ -178,14 +178,14 @@ std::string comparison_json(const Comparison& comparison) {
   return json_text(root) + "\n";
 }
 
-/// What a throttled, failed or wrong launch measured is no point of a curve.
+/// Measurements of a throttled, failed or wrong launch are not points of a curve.
 bool is_tracked(const ComparedCase& compared) {
   if (!compared.candidate) return false;
   const Row& row = compared.candidate->row;
   return row.check != "wrong" && row.time_status != "throttled" && row.time_status != "failed";
 }
 
-/// What the candidate measured, whatever the verdict, for benchmark-action/github-action-benchmark: its tools
+/// The candidate's measurements, whatever the verdict, for benchmark-action/github-action-benchmark: its tools
 /// customBiggerIsBetter and customSmallerIsBetter. Fields as in its README, "Use this action with custom benchmarks".
 std::string comparison_github_action_benchmark(const Comparison& comparison, bool bigger_is_better) {
   Json list = Json::array();
@@ -240,7 +240,7 @@ constexpr Escape kXmlEscapes[] = {{"&", "&amp;"},  {"<", "&lt;"},  {">", "&gt;"}
 constexpr Escape kMarkdownEscapes[] = {{"|", "\\|"},   {"<", "&lt;"},  {">", "&gt;"},  {"&", "&amp;"},
                                        {"`", "&#96;"}, {"*", "&#42;"}, {"[", "&#91;"}, {"\\", "&#92;"}};
 
-/// A character that has no escape is written as it is.
+/// A character without an escape is written unchanged.
 std::string_view written_as(std::string_view character, std::span<const Escape> escapes) {
   const auto found = std::ranges::find(escapes, character, &Escape::character);
   return found == escapes.end() ? character : found->written;
@@ -273,7 +273,7 @@ struct Suite {
     ++tests;
   }
 
-  /// An error, not a failure: the test could not be made.
+  /// An error, not a failure: the test could not be run.
   void add_error(std::string_view suite, std::string_view name, std::string_view message,
                  std::string_view reason) {
     add(suite, name, element("error", Verdict::no_verdict, message, reason));
@@ -321,7 +321,7 @@ std::string comparison_junit(const Comparison& comparison) {
     const std::string suite = marked(comparison, compared.experiment);
     suites[suite].add(suite, compared);
   }
-  // What concerns the runs as a whole is a test too, so that it cannot be overlooked.
+  // A finding on the runs as a whole is a test too, so that it cannot be overlooked.
   for (const GateFinding& finding : comparison.general) suites["gate"].add("gate", finding);
   std::string text = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"occbench gate\">\n";
   for (const auto& [name, suite] : suites) {
@@ -333,16 +333,16 @@ std::string comparison_junit(const Comparison& comparison) {
   return text + "</testsuites>\n";
 }
 
-/// More lines than this nobody reads; JSON and JUnit have all.
+/// Nobody reads more lines than this; JSON and JUnit have all.
 constexpr std::size_t kMostLines = 40;
-/// Of a group of regressions.
+/// In a group of regressions.
 constexpr std::size_t kMostNames = 8;
 /// Notes change no verdict.
 constexpr std::size_t kMostNotes = 5;
-/// GitHub shows ten errors and ten warnings a step and drops the others.
+/// GitHub shows ten errors and ten warnings per step and drops the others.
 constexpr std::size_t kMostAnnotations = 10;
 
-/// Cases of which the same is said.
+/// Cases with the same reason.
 struct Group {
   std::string label;  ///< the grade
   std::string reason;
@@ -352,7 +352,7 @@ struct Group {
     return first_and_count(cases.front()->full_name(), cases.size());
   }
 
-  /// A line each. Of what is no regression the title is enough.
+  /// One line each. For other grades than a regression the title is enough.
   std::vector<std::string> names() const {
     if (label != to_string(Grade::regression)) return {title()};
     std::vector<std::string> names;
@@ -365,7 +365,7 @@ struct Group {
   }
 };
 
-/// Worst first, each case in one; those of which nothing is said are left out.
+/// Worst first, each case in one group. Cases without findings are left out.
 std::vector<Group> groups_of(const Comparison& comparison) {
   std::vector<Group> groups;
   std::map<std::pair<std::string, std::string>, std::size_t> index;
@@ -380,7 +380,7 @@ std::vector<Group> groups_of(const Comparison& comparison) {
   return groups;
 }
 
-/// How many of the groups to show: notes come last.
+/// Number of groups to show: notes come last.
 std::size_t shown_of(const std::vector<Group>& groups) {
   const auto notes =
       static_cast<std::size_t>(std::ranges::count(groups, to_string(Grade::note), &Group::label));
@@ -391,7 +391,7 @@ std::string left_out(std::size_t shown, std::size_t all) {
   return fmt::format("... and {} more (formats json and junit have all)", all - shown);
 }
 
-/// Of the row that was recorded first, whatever the two sides have in common.
+/// The first recorded row of a side, whatever the two sides have in common.
 std::string provenance(const Comparison& comparison, std::optional<RecordedCase> ComparedCase::*side) {
   const Row* first = nullptr;
   for (const ComparedCase& compared : comparison.cases) {
@@ -415,7 +415,7 @@ std::string markdown_text(std::string_view text) {
   return escaped;
 }
 
-/// As GitHub's runner unescapes it; in a property a colon and a comma end the value.
+/// As GitHub's runner unescapes it. In a property a colon or a comma ends the value.
 std::string annotation_text(std::string_view text, bool property) {
   std::string escaped;
   for (const char character : text) {
@@ -430,7 +430,7 @@ std::string simulated_line(const Comparison& comparison) {
   return comparison.simulated ? fmt::format("{}\n\n", kSimulatedLine) : "";
 }
 
-/// What may tell why a case takes longer at the same occupancy, as far as both sides have it.
+/// Possible reasons why a case takes longer at the same occupancy, as far as both sides have them.
 std::string what_else_changed(const Row& before, const Row& now) {
   std::string text;
   for (const auto& [column, value] :
@@ -443,8 +443,8 @@ std::string what_else_changed(const Row& before, const Row& now) {
   return text;
 }
 
-/// How to ask where the occupancy of the worst regression went, unless its time alone is worse; empty where the candidate's rows are no file or were
-/// not measured.
+/// The command that shows where the worst regression's occupancy went, unless only its time is worse. Empty if the
+/// candidate's rows are not a file or were not measured.
 std::string how_to_explain(const Comparison& comparison) {
   if (comparison.verdict() != Verdict::regression || !fs::is_regular_file(comparison.candidate)) return "";
   const ComparedCase& worst = comparison.cases.front();

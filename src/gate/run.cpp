@@ -19,9 +19,9 @@ bool is_blank(std::string_view text) {
   return text.find_first_not_of(" \t\r\n\xEF\xBB\xBF") == std::string_view::npos;
 }
 
-/// What the samples hold of one case.
+/// The samples of one case.
 struct CaseSamples {
-  std::vector<double> warp_cycles;     ///< active, all SMs; one a reading
+  std::vector<double> warp_cycles;     ///< active, all SMs; one per reading
   std::vector<double> longest_cycles;  ///< active cycles of the SM with most
   std::vector<double> times_us;
 
@@ -31,7 +31,8 @@ struct CaseSamples {
     return quantity == "sm__cycles_active.max" ? &longest_cycles : nullptr;
   }
 
-  /// Of each reading warp cycles over the longest SM's, to which achieved_elapsed_pct is proportional; none where one is lacking.
+  /// Per reading, warp cycles over the longest SM's cycles, to which achieved_elapsed_pct is proportional. Empty if
+  /// one is missing.
   std::vector<double> ratios() const {
     std::vector<double> found;
     if (warp_cycles.size() != longest_cycles.size()) return found;
@@ -45,7 +46,7 @@ struct CaseSamples {
 
 /// Rows have four decimals.
 constexpr double kMostPointsApart = 0.001;
-/// Of a race only part of the times count.
+/// A race uses only part of the times.
 constexpr double kMostOfTimeApart = 0.1;
 
 /// Warps that all SMs can hold.
@@ -59,7 +60,7 @@ Real warp_slots(const Row& row) {
   }
 }
 
-/// Whether a row whose occupancy the samples are used for can be made of them.
+/// Whether a row whose occupancy is read from the samples can come from them.
 bool fits(const CaseSamples& samples, const Row& row) {
   if (!row.achieved_elapsed_pct) return true;
   const std::vector<double> ratios = samples.ratios();
@@ -126,7 +127,7 @@ bool begins_like_rows(const fs::path& file) {
   return has_names(text, needed);
 }
 
-/// Whether gzip compressed it or not.
+/// With or without gzip.
 bool is_named_like_rows(const fs::path& file) {
   const std::string name = (file.extension() == ".gz" ? file.stem() : file.filename()).string();
   return name.ends_with(".csv") && !name.ends_with(".samples.csv");
@@ -141,7 +142,7 @@ bool RecordedRun::has_column(std::string_view name) const {
 RecordedRun parse_run(std::string_view rows, std::string_view samples, std::string_view source) {
   RecordedRun run{.source = std::string(source)};
   refuse_other_files(rows, source);
-  // Not even a whole first line: the run was stopped before its first case.
+  // Without a complete first line the run was stopped before its first case.
   if (is_blank(rows) || rows.find('\n') == std::string_view::npos) {
     run.torn = !is_blank(rows);
     return run;

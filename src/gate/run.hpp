@@ -9,7 +9,7 @@
 
 namespace occbench {
 
-/// A row and where it stands.
+/// A row and its line.
 struct RecordedCase {
   Row row;
   std::size_t line = 0;  ///< in the run's file, from 1
@@ -20,7 +20,7 @@ struct RecordedCase {
 /// A recorded file of rows and its samples.
 struct RecordedRun {
   std::string source;
-  std::vector<std::string> columns = {};  ///< as its first line names them; empty if the file is
+  std::vector<std::string> columns = {};  ///< as its first line names them; empty if the file is empty
   std::vector<RecordedCase> cases = {};
   bool torn = false;  ///< the last line has no end: the run was stopped while it wrote
   bool has_samples = false;
@@ -30,14 +30,13 @@ struct RecordedRun {
   bool has_column(std::string_view name) const;
 };
 
-/// A file that is empty has no cases. @throws InputError with file, line and column for one that is not of
-/// rows.
+/// An empty file has no cases. @throws InputError with file, line and column if it is not a file of rows.
 RecordedRun parse_run(std::string_view rows, std::string_view samples, std::string_view source);
 
-/// With the samples of FILE.samples.csv or FILE.samples.csv.gz, where one exists. @throws InputError
+/// With the samples of FILE.samples.csv or FILE.samples.csv.gz, if one exists. @throws InputError
 RecordedRun read_run(const std::filesystem::path& file);
 
-/// What a folder holds, by name; samples, and what is no CSV, are left out.
+/// Files of a folder, by name. Samples, and files that are not a CSV, are left out.
 struct FolderOfRuns {
   std::vector<std::filesystem::path> files = {};   ///< of rows
   std::vector<std::filesystem::path> others = {};  ///< of something else

@@ -17,9 +17,9 @@ namespace occbench {
 namespace {
 
 constexpr double kLargest = 1000;
-/// How much a difference may exceed the largest that was seen.
+/// Factor by which a difference may exceed the largest recorded one.
 constexpr double kMargin = 1.5;
-/// Points, or percent of a time: below this, differences say nothing whatever the runs showed.
+/// Points, or percent of a time: smaller differences say nothing, whatever the runs showed.
 constexpr double kLeast = 0.2;
 
 std::string known_quantities() {
@@ -38,7 +38,7 @@ class TolerancesReader {
     }
     if (root.contains("gpu") && !root["gpu"].is_string()) refuse("gpu must be the name of a GPU in quotes");
     tolerances_.gpu = root.value("gpu", "");
-    // First what experiments start from, wherever it stands in the file.
+    // First the defaults of experiments, wherever they are in the file.
     if (root.contains("all")) read_quantities("", root["all"]);
     if (!root.contains("experiments")) return tolerances_;
     for (const auto& [experiment, quantities] : object(root["experiments"], "experiments").items()) {
@@ -90,33 +90,32 @@ class TolerancesReader {
 
 using Key = std::pair<std::string, std::string>;
 
-/// Largest less smallest of what the runs read, in the quantity's unit.
+/// Largest minus smallest value of the runs, in the quantity's unit.
 double largest_difference(const std::vector<double>& values, const Quantity& quantity) {
   const auto [least, most] = std::ranges::minmax(values);
   return quantity.unit == "%" ? 100 * (most / least - 1) : most - least;
 }
 
-// Medians of 8 readings of unchanged code on an H200 differed from run to run by 0.1 points at the median
-// case. Three interquartile ranges of the readings are more than six standard deviations of the difference of
-// two such medians of normal readings (1.25 x sqrt(2/8) x range / 1.349 each). Where which SMs are left with
-// the last blocks is chance, achieved_pct differs from run to run by more than its readings scatter in one:
-// what judge() does about it needs no wider tolerance here. Recorded on two H200s, achieved_pct of 491 cases
-// differed by up to 13 points, achieved_elapsed_pct by up to 0.3, and by 0.9 in a case whose readings spread
-// by 1.8.
+// Medians of 8 readings of unchanged code on an H200 differed from run to run by 0.1 points at the median case. Three
+// interquartile ranges of the readings are more than six standard deviations of the difference of two such medians of
+// normal readings (1.25 x sqrt(2/8) x range / 1.349 each). If it is random which SMs get the last blocks,
+// achieved_pct differs between runs by more than its readings scatter in one. judge() handles that without a wider
+// tolerance here. Recorded on two H200s, achieved_pct of 491 cases differed by up to 13 points, achieved_elapsed_pct
+// by up to 0.3, and by 0.9 in a case whose readings spread by 1.8.
 constexpr Tolerance kAchieved{1.0, 3};
 // A launch that waits for nothing outside its SM read the same on all recorded GPUs of a model, within 0.7 points of
-// achieved_elapsed_pct. How far SMs are from each other, from L2 and from memory differs, so that a barrier of clusters
-// differed by up to 1.8 points and a reduction by 1.4; adds of many threads, which wait for a slice of L2, by 4.6. The margin
-// is that of tolerances from runs.
+// achieved_elapsed_pct. Distances between SMs, and to L2 and memory, differ: a barrier of clusters differed by up to
+// 1.8 points, a reduction by 1.4, and adds of many threads, which wait for a slice of L2, by 4.6. The margin is that
+// of tolerances from runs.
 constexpr double kOtherGpuPoints = 2.7;
 constexpr double kOtherGpuPointsOfAtomics = 6.9;
 // A point of achieved is more than a point of a ratio whose denominator is below 100 %.
 constexpr Tolerance kRatio{2.0, 3};
-// Times drift between runs (clocks, temperature, where memory lies) by more than they scatter within one. In 25,000
-// comparisons of two runs of one build on one GPU within an hour, a median beyond the next two limits never was more than
-// 2.2 interquartile ranges off, or 1.8 % where launches have no atomics.
+// Times drift between runs (clocks, temperature, location in memory) by more than they scatter within one. In
+// 25,000 comparisons of two runs of one build on one GPU within an hour, a median beyond the next two limits never
+// was more than 2.2 interquartile ranges off, or 1.8 % if launches have no atomics.
 constexpr Tolerance kTime{2.5, 3};
-// Which slice of L2 an address belongs to differs from process to process: 2.3 %.
+// The L2 slice of an address differs from process to process: 2.3 %.
 constexpr double kTimeOfAtomicsPct = 3.5;
 // Runs that alternate share the drift.
 constexpr Tolerance kPairedTime{1.5, 3};
@@ -125,7 +124,7 @@ Real achieved_spread(const RecordedCase& recorded) {
   return recorded.row.achieved_spread_points;
 }
 
-/// Rows without their samples know that of achieved_pct alone, which scatters alike.
+/// Rows without their samples have only the spread of achieved_pct, which scatters alike.
 Real spread_over_elapsed(const RecordedCase& recorded) {
   return recorded.achieved_elapsed_spread_points ? recorded.achieved_elapsed_spread_points
                                                  : achieved_spread(recorded);
@@ -234,8 +233,8 @@ Tolerances parse_tolerances(std::string_view json, std::string_view source) {
   return TolerancesReader(source).read(parse_json(json, source));
 }
 
-/// How far runs of other builds or GPUs lie apart, or a run from itself, says nothing of what repeats. Of a sweep each
-/// experiment may be of its own build.
+/// Differences between runs of other builds or GPUs, or between a run and itself, say nothing about repeatability. In
+/// a sweep each experiment may be of its own build.
 void require_runs_of_one_build(std::span<const RecordedRun> runs) {
   const RecordedRun& first = runs.front();
   std::map<std::string_view, std::pair<const Row*, std::string_view>> firsts;  ///< of each experiment
@@ -292,7 +291,7 @@ Tolerances tolerances_from(std::span<const RecordedRun> runs) {
   if (largest.empty()) throw InputError("the runs that tolerances are to come from share no measured case");
   for (const auto& [where, most] : largest) {
     const double limit = std::clamp(kMargin * most, kLeast, kLargest);
-    // Tenths are as much as a handful of runs can say.
+    // A handful of runs supports tenths at most.
     tolerances.set(where.first, where.second->name, {std::ceil(10 * limit - 1e-6) / 10, 0});
   }
   return tolerances;

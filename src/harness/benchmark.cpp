@@ -31,7 +31,7 @@ Case case_of_benchmark(const std::shared_ptr<const Benchmark>& of, const Point& 
   return chosen;
 }
 
-/// Numbers where all of its values are, else words.
+/// Numbers if all of its values are, else words.
 SweepAxis axis_of(const OwnAxis& own) {
   SweepAxis axis{own.name, AxisKind::real, own.meaning, own.values};
   try {

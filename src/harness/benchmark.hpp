@@ -13,17 +13,16 @@
 #include "gpu/prepared_arguments.hpp"
 #include "harness/experiment.hpp"
 
-// A benchmark of a kernel of one's own: a function that gets the values of the axes and returns what to
-// launch. Theory, prediction, time, counters, rows and `occbench sweep` come with it. examples/matrix_product
-// has one.
+// A benchmark of a user's own kernel: a function that gets the values of the axes and returns a launch. Theory,
+// prediction, time, counters, rows and `occbench sweep` come with it. examples/matrix_product has one.
 namespace occbench {
 
-/// What one configuration launches. Nothing is allocated before it is measured.
+/// A configuration's launch. Nothing is allocated before it is measured.
 struct Launchable {
   const void* function = nullptr;  ///< as kernel() makes it
   Launch launch;
   std::vector<Argument> arguments = {};     ///< in the order of the kernel's parameters
-  std::optional<Work> work = std::nullopt;  ///< what each block does, for the prediction
+  std::optional<Work> work = std::nullopt;  ///< work of each block, for the prediction
   Amount useful = {1, "launches"};          ///< of one launch; throughput is this over time
   CheckResults check = {};                  ///< of the buffers after one launch; left out with --occ_small
 };
@@ -34,7 +33,7 @@ const void* kernel(void (*function)(Parameters...)) {
   return reinterpret_cast<const void*>(function);
 }
 
-/// A value that the kernel is compiled for, as a template argument: one of the constants.
+/// A value that is a template argument of the kernel: one of the constants.
 template <int... kValues>
 struct OneOf {
   std::int64_t value;
@@ -95,9 +94,9 @@ struct OwnAxis {
   std::string meaning = "";
 };
 
-/// An experiment of one kernel: each configuration of the axes, in every suite. `occbench sweep NAME` takes
-/// other values of them.
-/// @param claim  what is expected, a sentence
+/// An experiment of one kernel: each configuration of the axes, in every suite. `occbench sweep NAME` takes other
+/// values for them.
+/// @param claim  the expectation, a sentence
 Experiment benchmark(std::string_view name, std::string_view claim, std::vector<OwnAxis> axes,
                      std::function<Launchable(const Point& at)> configure);
 

@@ -24,12 +24,12 @@ void note_no_timeline(const std::exception& error, MeasuredCase& into) {
   add_note(into.record.note, fmt::format("no timeline: {}", error.what()));
 }
 
-/// Recorded launches of which per-SM figures, or what stands in for the counter, are made.
+/// Recorded launches for per-SM figures, or for the value in place of the counter.
 constexpr std::size_t kRecordedLaunches = 4;
 
 using RecordsOfLaunches = std::vector<std::vector<WarpRecord>>;
 
-/// How the records of a launch are read.
+/// Properties of a launch with which its records are read.
 struct RecordShape {
   int warps_per_block;
   int max_warps_per_sm;
@@ -39,7 +39,7 @@ struct RecordShape {
   }
 };
 
-/// Where the counters are closed, and the records of this very kernel say the same.
+/// Whether the counters are closed, and this kernel's records give the same value.
 bool stands_in(const PlannedCase& planned, Instruments& instruments, const Limits& limits,
                const CaseRecord& record) {
   const std::optional<CountersStatus>& status = record.readings.status;
@@ -53,7 +53,7 @@ bool stands_in(const PlannedCase& planned, Instruments& instruments, const Limit
   return record.theory && recording_pct == record.theory->theoretical_pct;
 }
 
-/// Empty where the kernel keeps none.
+/// Empty if the kernel keeps none.
 RecordsOfLaunches records_of(ReadyCase& ready, std::size_t count) {
   RecordsOfLaunches launches;
   while (launches.size() < count) {
@@ -73,7 +73,7 @@ void take_achieved_from(const std::vector<double>& achieved_pct, CaseRecord& rec
            "partial last wave otherwise");
 }
 
-/// The records and the counter of the very same launches: what the records are worth where they have to stand in.
+/// The records and the counter of the same launches: they show how good records are if they replace the counter.
 void record_and_count(ReadyCase& ready, Instruments& instruments, const CounterSetup& counters,
                       const RecordShape& shape, MeasuredCase& into) {
   const std::string counter(find_column("achieved_pct")->counter.value().metric);
@@ -87,7 +87,7 @@ void record_and_count(ReadyCase& ready, Instruments& instruments, const CounterS
   into.samples.add("same_launch_counter_pct", counted.readings.at(counter));
 }
 
-/// @returns the records; empty where the kernel keeps none
+/// @returns the records; empty if the kernel keeps none
 RecordsOfLaunches record_launches(const PlannedCase& planned, ReadyCase& ready, const RecordShape& shape,
                                   bool per_sm, bool as_counter, MeasuredCase& into) {
   RecordsOfLaunches launches =
@@ -143,7 +143,7 @@ class Predicted {
   double warp_slots_;
 };
 
-/// Idle steps from the end of what was measured to that of what was predicted, as long as the longest before.
+/// Idle steps from the end of the measurement to that of the prediction, as long as the longest before.
 std::vector<ActivityStep> with_idle_until(std::vector<ActivityStep> steps, double end_us) {
   double longest_us = 0;
   for (const ActivityStep& step : steps) longest_us = std::max(longest_us, step.end_us - step.start_us);
@@ -169,7 +169,7 @@ BlocksOfSm by_sm(std::span<const BlockRecord> blocks) {
 struct Span {
   std::int64_t start_ns, end_ns, start_cycles, end_cycles;
 
-  /// Of the SM's clock, as it ran over all of its blocks.
+  /// Of the SM's clock, averaged over all of its blocks.
   double cycles_per_us() const {
     const auto ns = static_cast<double>(end_ns - start_ns);
     return ns > 0 ? 1000 * static_cast<double>(end_cycles - start_cycles) / ns : 0;
@@ -183,7 +183,7 @@ Span span_of(const std::vector<BlockRecord>& blocks) {
           most(&BlockRecord::end_cycles)};
 }
 
-/// When each SM began, in order of time.
+/// Start of each SM, in order of time.
 std::vector<std::int64_t> first_starts(const BlocksOfSm& sms) {
   std::vector<std::int64_t> starts;
   for (const auto& [sm, blocks] : sms) starts.push_back(span_of(blocks).start_ns);
@@ -219,7 +219,7 @@ std::optional<Activity> sample_activity(const PlannedCase& planned, ReadyCase& r
       fmt::print(stderr, "{}: timeline: {}\n", planned.name, loss);
     }
     if (activity.steps.empty()) {
-      // What the runtime launches need not have warps.
+      // Launches by the runtime may have no warps.
       if (planned.variant->function != nullptr) into.missed = true;
       return std::nullopt;
     }

@@ -12,8 +12,8 @@
 
 namespace occbench {
 
-/// What an experiment may ask about the device while it declares its cases, so that sizes come from the
-/// limits and nothing about one GPU is in the code.
+/// Device properties for an experiment that declares its cases, so that sizes come from the limits and the code has
+/// nothing about one GPU.
 class Planner {
  public:
   explicit Planner(const Device& device) : device_(&device) {}
@@ -25,7 +25,7 @@ class Planner {
     return device_->limits;
   }
 
-  /// Theoretical occupancy of a variant on this device. Where there is no code for it: throws GpuUnavailable.
+  /// Theoretical occupancy of a variant on this device. @throws GpuUnavailable if there is no code for it
   Occupancy occupancy(const Kernel& kernel, std::string_view variant, const Launch& launch) const;
 
   /// Blocks of one full wave: SMs x blocks per SM.
@@ -34,27 +34,26 @@ class Planner {
   /// Blocks of `waves` waves, rounded to the nearest whole block, at least 1.
   std::int64_t grid(const Kernel& kernel, std::string_view variant, const Launch& launch, double waves) const;
 
-  /// What a grid alone costs, as the column expected_cause names it: small_grid, tail or none.
+  /// Cause of the loss from the grid alone, as the column expected_cause names it: small_grid, tail or none.
   std::string cause_of_grid(const Kernel& kernel, std::string_view variant, const Launch& launch) const;
 
-  /// What a kernel's limiters alone cost, likewise: `limit` where theory is below 100 %, else `otherwise`.
+  /// Cause of the loss from a kernel's limiters alone, likewise: `limit` if theory is below 100 %, else `otherwise`.
   std::string cause_of_limit(const Kernel& kernel, std::string_view variant, const Launch& launch,
                              const std::string& limit, const std::string& otherwise) const;
 
   /// Whether a variant has local memory, where spilled registers go.
   bool has_local_memory(const Kernel& kernel, std::string_view variant) const;
 
-  /// Blocks that have as many threads as all SMs can hold at once, `times` over: the same total work for any
-  /// kernel and block size, whatever its occupancy.
+  /// Number of blocks with `times` as many threads as all SMs can hold at once: the same total work for any kernel
+  /// and block size, whatever its occupancy.
   std::int64_t blocks_of_full_device(int block_threads, int times) const;
 
-  /// Least dynamic shared memory per block with which an SM holds exactly `blocks` blocks; empty where no
-  /// amount does it.
+  /// Least dynamic shared memory per block with which an SM holds exactly `blocks` blocks; empty if no amount does.
   std::optional<std::int64_t> shared_bytes_for(const Kernel& kernel, std::string_view variant,
                                                const Launch& launch, int blocks) const;
 
-  /// One whole wave of `launch` with exactly `blocks_per_sm` blocks on each SM, held there by padding dynamic
-  /// shared memory; empty where no amount does it.
+  /// One whole wave of `launch` with exactly `blocks_per_sm` blocks on each SM, limited by padding dynamic shared
+  /// memory; empty if no amount does.
   std::optional<Launch> padded_wave(const Kernel& kernel, std::string_view variant, const Launch& launch,
                                     int blocks_per_sm) const;
 
@@ -62,13 +61,13 @@ class Planner {
   const Device* device_;
 };
 
-/// One question put to the hardware: a file in bench/.
+/// One question about the hardware: a file in bench/.
 struct Experiment {
   std::string_view name;    ///< as in the column `experiment`
-  std::string_view claim;   ///< what documents say, one sentence
-  std::string_view source;  ///< who says so
+  std::string_view claim;   ///< the documented behaviour, one sentence
+  std::string_view source;  ///< the source of the claim
   std::function<std::vector<Case>(const Planner&)> cases;
-  std::function<std::vector<Family>()> families = {};  ///< what `occbench sweep` can vary of it
+  std::function<std::vector<Family>()> families = {};  ///< its axes for `occbench sweep`
 };
 
 /// The experiment of a program that has one (main.cpp).

@@ -20,9 +20,9 @@ namespace {
 using std::chrono::steady_clock;
 using std::chrono::system_clock;
 
-/// Until the GPU has left its idle clocks.
+/// Time until the GPU has left its idle clocks.
 constexpr std::chrono::milliseconds kWarmUp{100};
-/// Rows of a race wait for so long, so that the race does not wait for the disk each time.
+/// Rows of a race are written at this interval, so that the race does not wait for the disk each time.
 constexpr std::chrono::milliseconds kRowsWait{200};
 
 class HarnessRacers final : public Racers {
@@ -70,7 +70,7 @@ class HarnessRacers final : public Racers {
     return stop_asked() || with_.instruments.context_is_lost();
   }
 
-  /// A row with the times that there are.
+  /// A row with the times so far.
   void put(std::size_t number, const std::string& note) {
     MeasuredCase measured = begun(number);
     if (!times_[number].empty()) measured.record.times = times_of(times_[number], false, useful_[number]);
@@ -87,7 +87,7 @@ class HarnessRacers final : public Racers {
     if (steady_clock::now() - written_ > kRowsWait) write();
   }
 
-  /// Frees what the last case holds, and writes the rows that wait.
+  /// Frees the last case's memory, and writes the waiting rows.
   void end() {
     ready_.reset();
     write();
@@ -144,14 +144,14 @@ class HarnessRacers final : public Racers {
   std::vector<std::optional<Check>> checks_;
   std::vector<Amount> useful_;
   std::vector<std::vector<double>> times_;
-  std::vector<MeasuredCase> rows_;  ///< that are not written yet
+  std::vector<MeasuredCase> rows_;  ///< not written yet
   steady_clock::time_point written_ = steady_clock::now();
   std::unique_ptr<ReadyCase> ready_;  ///< the case that was launched last
   std::size_t ready_number_ = 0;
   bool warm_ = false;
 };
 
-/// The place of each parameter's value among those of the cases.
+/// The index of each parameter's value among those of the cases.
 std::vector<std::vector<int>> places_of(const std::vector<const PlannedCase*>& cases) {
   std::map<std::string, std::map<std::string, int>> seen;
   std::vector<std::vector<int>> places;
@@ -199,7 +199,7 @@ ExitStatus measure_fastest(std::span<const PlannedCase> cases, const MeasureWith
   if (!left_out.empty()) output.end(left_out);
   constexpr std::uint64_t kSeed = 1;
   HarnessRacers racers(racing, with, output);
-  with.instruments.take_first_gpc();  // Launches before the race are not its own.
+  with.instruments.take_first_gpc();  // Launches before the race do not count.
   const RaceResult result = race(places_of(racing), racers, known_us, kSeed);
   if (stop_asked() || with.instruments.context_is_lost()) {
     racers.end();

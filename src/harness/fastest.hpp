@@ -12,19 +12,20 @@
 // `occbench sweep --fastest`: the fastest configuration of a sweep, without measuring all.
 namespace occbench {
 
-/// Marks as skipped, before any is launched, configurations with the same machine code, launch and arguments as another.
+/// Marks configurations with the same machine code, launch and arguments as another as skipped, before any is
+/// launched.
 void leave_out_same_code(std::vector<PlannedCase>& cases);
 
-/// Where the race's rows go.
+/// Outputs of the race's rows.
 struct RaceOutput {
   std::function<void(const PlannedCase&)> begin;           ///< launches of it begin
   std::function<void(std::span<const MeasuredCase>)> end;  ///< these have their rows
 };
 
-/// Races the cases (record/race.hpp) and measures the fastest as every case is measured. Each case gets a row: the
-/// fastest all of it; others that were launched their times, and a note why they are out.
+/// Races the cases (record/race.hpp) and measures the fastest like every case. Each case gets a row: the fastest a
+/// complete one; others that were launched their times, and a note why they are out.
 /// @param known_us  the fastest time of the rows that an earlier process of this run has written
-/// @returns no_verdict where the run must go on in another process or the user stopped it
+/// @returns no_verdict if the run must go on in another process or the user stopped it
 ExitStatus measure_fastest(std::span<const PlannedCase> cases, const MeasureWith& with,
                            const RaceOutput& output, std::optional<double> known_us);
 

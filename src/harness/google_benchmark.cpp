@@ -14,14 +14,14 @@
 namespace occbench {
 namespace {
 
-/// What the console shows of a row; the JSON has every number.
+/// Columns of a row on the console; the JSON has every number.
 constexpr std::string_view kConsoleColumns[] = {"theoretical_pct", "predicted_pct", "achieved_pct",
                                                 "time_spread_pct"};
 
-/// Google Benchmark says so in a name where the times are given to it.
+/// Google Benchmark appends this to a name if the times are given to it.
 constexpr std::string_view kManualTime = "/manual_time";
 
-/// Keeps what is reported.
+/// Keeps the reports.
 class Collector final : public benchmark::BenchmarkReporter {
  public:
   bool ReportContext(const Context&) override {
@@ -54,8 +54,8 @@ std::vector<std::string_view> numeric_columns() {
   return names;
 }
 
-/// The numbers that a report shows of a row. Google Benchmark's own CSV has the counters of the first case
-/// alone, and says itself that it is on its way out: it stays as it is.
+/// The numbers of a row in a report. Google Benchmark's own CSV has only the counters of the first case, and
+/// announces its own removal: it stays as it is.
 std::vector<std::string_view> columns_for(std::string_view format) {
   if (format == "csv") return {};
   return format == "json"
@@ -80,8 +80,8 @@ bool is_aggregate(const benchmark::BenchmarkReporter::Run& run) {
 }  // namespace
 
 void initialize_google_benchmark(const std::string& program, const Options& options) {
-  // What Options::reports has, or its environment variables: Google Benchmark would begin the file again with
-  // each case.
+  // Overrides flags that Options::reports has, and their environment variables: Google Benchmark would start the file
+  // again with each case.
   std::vector<std::string> arguments = {program, "--benchmark_out=", "--benchmark_list_tests=false",
                                         "--benchmark_display_aggregates_only=false"};
   arguments.insert(arguments.end(), options.google_benchmark.begin(), options.google_benchmark.end());
@@ -147,7 +147,7 @@ TimedLaunches GoogleBenchmark::time(const std::string& name, const std::function
         break;
       }
     } catch (...) {
-      // Google Benchmark lets no exception through.
+      // Google Benchmark does not pass exceptions on.
       failure = std::current_exception();
       state.SkipWithError("the launch failed");
     }

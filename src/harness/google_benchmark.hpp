@@ -18,25 +18,25 @@
 
 namespace occbench {
 
-/// Hands Google Benchmark its flags. @param program  its name; it and `options` must outlive the benchmarks
+/// Passes Google Benchmark its flags. @param program  its name; it and `options` must outlive the benchmarks
 /// @throws InputError for a flag that Google Benchmark does not know
 void initialize_google_benchmark(const std::string& program, const Options& options);
 
-/// Lists cases as Google Benchmark lists its tests, one a line.
+/// Lists cases as Google Benchmark lists its tests, one per line.
 void list_tests(std::span<const std::string> names);
 
-/// What Google Benchmark reports of one case: its repetitions, and aggregates of several.
+/// Google Benchmark's results of one case: its repetitions, and aggregates of several.
 using Runs = std::vector<benchmark::BenchmarkReporter::Run>;
 
-/// What it timed of a case.
+/// Timed launches of a case.
 struct TimedLaunches {
   std::vector<double>
-      microseconds;  ///< of each launch of the repetitions, and not of the search for their length
+      microseconds;  ///< of each launch of the repetitions, not of the search for their length
   Runs runs;
 };
 
-/// Google Benchmark, one case at a time. It decides how many launches a case is timed with, and prints; what
-/// it prints of a case is handed to it when all of the case is known.
+/// Google Benchmark, one case at a time. It decides how many launches time a case, and prints. It gets a case's
+/// results when all of the case is known.
 class GoogleBenchmark {
  public:
   /// Begins the reports. @param widest_name  characters of the longest name of a case
@@ -51,14 +51,14 @@ class GoogleBenchmark {
   TimedLaunches time(const std::string& name, const std::function<double()>& launch,
                      const std::function<bool()>& stopped);
 
-  /// What it reports of a case that has no times.
+  /// Results of a case without times.
   Runs without_times(const std::string& name, const std::string& reason);
 
-  /// Prints the runs of a case with numbers of its row as user counters: on the console three occupancies and
-  /// the spread of the times, as JSON all of them.
+  /// Prints the runs of a case with numbers of its row as user counters: on the console three occupancies and the
+  /// spread of the times, in JSON all of them.
   void report(Runs runs, const Row& row);
 
-  /// Ends the reports, whose file takes its name now. @throws InputError if the disk is full
+  /// Ends the reports and gives their file its name. @throws InputError if the disk is full
   void finish();
 
  private:
@@ -69,10 +69,10 @@ class GoogleBenchmark {
   };
 
   std::optional<OutputFile> file_;
-  std::ostringstream text_;  ///< of the file
+  std::ostringstream text_;  ///< text of the file
   std::unique_ptr<benchmark::BenchmarkReporter> file_reporter_;
   std::vector<Output> outputs_;
-  std::int64_t reported_ = 0;  ///< cases
+  std::int64_t reported_ = 0;  ///< number of cases
 };
 
 }  // namespace occbench

@@ -28,7 +28,7 @@ class GpuInstruments final : public Instruments {
   }
 
   double microseconds(const std::function<void(cudaStream_t)>& queue, bool cold) override {
-    find_first_gpc();  // waits for the device, which it must not once the stream is blocked
+    find_first_gpc();  // waits for the device, which is not allowed once the stream is blocked
     return timer_.microseconds(queue, [&](cudaStream_t stream) { queue_before(stream, cold); });
   }
 
@@ -61,7 +61,7 @@ class GpuInstruments final : public Instruments {
   }
 
   ActivitySamples sample(double expected_us, const std::function<void()>& launch) override {
-    // Each finds the hardware busy while the other has it.
+    // Each reports that the hardware is busy while the other has it.
     counters_.reset();
     return sample_launch(device_, expected_us, launch);
   }
@@ -83,12 +83,12 @@ class GpuInstruments final : public Instruments {
   }
 
  private:
-  /// When something is to be measured: other profilers and sanitizers are to see the cases alone.
+  /// Only before a measurement, because other profilers and sanitizers must see only the cases.
   void find_first_gpc() {
     if (!first_gpc_) first_gpc_.emplace(device_);
   }
 
-  /// The flush first, which may itself be a launch whose blocks wait for room.
+  /// The flush comes first, because it may itself be a launch whose blocks wait for room.
   void queue_before(cudaStream_t stream, bool cold) {
     if (cold) flush_.queue(stream);
     first_gpc_->queue(stream);

@@ -13,8 +13,8 @@
 
 namespace occbench {
 
-/// What the harness asks of the device, and the only part of it that a test without a GPU replaces. By itself it is
-/// that of no device: what only one can answer throws GpuUnavailable.
+/// The harness's access to the device, and the only part that a test without a GPU replaces. The base class has no
+/// device: calls that need one throw GpuUnavailable.
 class Instruments {
  public:
   virtual ~Instruments() = default;
@@ -24,12 +24,12 @@ class Instruments {
     refuse();
   }
 
-  /// Where launches are queued.
+  /// The stream of launches.
   virtual cudaStream_t stream() {
     refuse();
   }
 
-  /// Waits for what was queued. @throws CudaError for a fault of it.
+  /// Waits for queued work. @throws CudaError for a fault in it.
   virtual void synchronize() {
     refuse();
   }
@@ -39,20 +39,20 @@ class Instruments {
     refuse();
   }
 
-  /// Does what comes before a launch that is measured, and waits: sets which GPC begins, where that can be
-  /// set (FirstGpc). @param cold the L2 cache is emptied first
+  /// Prepares a launch that is measured, and waits: sets the first GPC if that is possible (FirstGpc).
+  /// @param cold the L2 cache is flushed first
   virtual void make_ready(bool /*cold*/) {
     refuse();
   }
 
-  /// The GPC that measured launches began with since this was last taken: its place in the dispatch order, in
-  /// which that of SM 0 has 0; empty where one of them was left to what ran before. Forgets these launches.
+  /// The first GPC of measured launches since the last call: its place in the dispatch order, in which that of SM 0
+  /// has 0. Empty if a previous launch determined it for one of them. Forgets these launches.
   virtual std::optional<int> take_first_gpc() {
     return std::nullopt;
   }
 
-  /// Reads these counters of a launch that is no case's: whether that goes, and the set-up that readings of the
-  /// same list then find. @throws CountersUnavailable
+  /// Reads these counters of a launch outside the cases: checks that it works, and sets up later readings of the same
+  /// list. @throws CountersUnavailable
   virtual void set_up_counters(const std::vector<std::string>& /*metrics*/) {
     refuse();
   }

@@ -25,7 +25,7 @@ void end_without_times(CaseRecord& record, TimeStatus status, const std::string&
   record.note = why;
 }
 
-/// Lost updates differ from launch to launch: the samples have the share of each, and the note their median.
+/// Lost updates differ between launches: the samples have the share of each, and the note their median.
 void measure_lost_updates(const ReadyCase& ready, cudaStream_t stream, MeasuredCase& into) {
   constexpr std::size_t kLaunches = 16;
   std::vector<double> shares;
@@ -51,8 +51,8 @@ constexpr double kEventResolutionUs = 0.5;
 /// The condition of the GPU while the times of a case are taken.
 struct GpuWatch {
   Instruments& instruments;
-  Condition condition = {};         ///< as the last look found it, with the reasons of all looks
-  Integer sm_clock_mhz = {};        ///< as NVML said last
+  Condition condition = {};         ///< from the last look, with the reasons of all looks
+  Integer sm_clock_mhz = {};        ///< from NVML's last answer
   std::uint64_t event_reasons = 0;  ///< why clocks were lower at one of the looks: NVML's bits
 
   /// Asks NVML.
@@ -77,11 +77,11 @@ void top_up(std::vector<double>& microseconds, ReadyCase& ready) {
   }
 }
 
-/// Makes the times of a case of launches that Google Benchmark timed. A few more are timed where those are
-/// too few for a median; all are timed once more where a throttle or something passing spoiled them.
+/// Makes the times of a case from launches that Google Benchmark timed. If those are too few for a median, a few more
+/// are timed. If a throttle or a disturbance spoiled them, all are timed once more.
 /// @param microseconds  of the launches so far
-/// Ends early where the user asks to stop; the times then are not whole.
-/// @throws what a launch throws; the times until then stay
+/// Ends early if the user asks to stop; the times then are incomplete.
+/// @throws as a launch; the times until then stay
 void time_case(ReadyCase& ready, std::vector<double> microseconds, GpuWatch& watch, MeasuredCase& into) {
   top_up(microseconds, ready);
   if (stop_asked()) return;
@@ -103,7 +103,7 @@ void time_case(ReadyCase& ready, std::vector<double> microseconds, GpuWatch& wat
   into.samples.add("time_us", microseconds);
 }
 
-/// What `read` reads, or why counters cannot be read.
+/// The readings of `read`, or why counters cannot be read.
 Counted counted_by(const std::function<CounterReadings()>& read) {
   try {
     return {.status = CountersStatus::ok, .note = {}, .readings = read()};
@@ -136,7 +136,7 @@ CounterReadings count_columns(ReadyCase& ready, Instruments& instruments, const 
   record.readings.status = counted.status;
   add_note(record.note, counted.note);
   if (counted.status != CountersStatus::ok) {
-    // Where no case is counted, the run has said so at its start.
+    // If no case is counted, the run has said so at its start.
     if (setup.status == CountersStatus::ok)
       fmt::print(stderr, "{}: counters {}: {}\n", full_name(record.identity), to_string(counted.status),
                  counted.note);
@@ -150,8 +150,8 @@ CounterReadings count_columns(ReadyCase& ready, Instruments& instruments, const 
   return std::move(counted.readings);
 }
 
-/// Reads the hardware counters of a case: those of the run, then those that the user asked for by name, in a
-/// session of their own, so that they cost the others no pass. Whatever goes wrong stands in the note.
+/// Reads the hardware counters of a case: those of the run, then those that the user requested by name. The latter
+/// have a session of their own, so that they cost the others no pass. The note has any error.
 /// @param readings    counted launches of each
 /// @param warp_slots  warps that all SMs together can hold
 void count_case(ReadyCase& ready, Instruments& instruments, const CounterSetup& setup, int readings,
@@ -169,7 +169,7 @@ void count_case(ReadyCase& ready, Instruments& instruments, const CounterSetup& 
   }
 }
 
-/// @returns the case as it is on the device, nullptr where a launch of it failed or is none of the device's
+/// @returns the case on the device, nullptr if a launch of it failed or the device cannot run it
 std::unique_ptr<ReadyCase> check_and_time(const PlannedCase& planned, const MeasureWith& with,
                                           GpuWatch& watch, MeasuredCase& into) {
   CaseRecord& record = into.record;
@@ -196,7 +196,7 @@ std::unique_ptr<ReadyCase> check_and_time(const PlannedCase& planned, const Meas
   return nullptr;
 }
 
-/// For the limits of the device itself: one whose compute capability the table lacks is predicted like any
+/// Predicts with the device's own limits: a device whose compute capability the table lacks is predicted like any
 /// other.
 void predict_case(CaseRecord& record, const Device& device, const ChosenProfile& profile) {
   if (!record.identity.work || !record.launch || !record.compiled) return;
@@ -211,14 +211,14 @@ void predict_case(CaseRecord& record, const Device& device, const ChosenProfile&
 }  // namespace
 
 std::optional<MeasuredCase> measure_case(const PlannedCase& planned, const MeasureWith& with) {
-  // Usage and theory are known.
+  // Usage and theory are known already.
   MeasuredCase measured{planned.known, SamplesOfCase(planned.known.identity), {}};
   CaseRecord& record = measured.record;
   const double warp_slots = with.device.warp_slots();
-  // Launches of earlier cases are not this one's. Those of its race are, which it was timed in.
+  // Launches of earlier cases do not count. Those of its race do, because they timed it.
   if (with.raced == nullptr) with.instruments.take_first_gpc();
 
-  // Check and times. A case that the end of the run cuts off is as if it had not begun.
+  // Check and times. A case that the end of the run cuts off counts as not begun.
   std::unique_ptr<ReadyCase> ready;
   if (planned.can_launch()) {
     GpuWatch watch{with.instruments};
@@ -229,7 +229,7 @@ std::optional<MeasuredCase> measure_case(const PlannedCase& planned, const Measu
   }
 
   // Counters, occupancy over time and warp records, each in launches of its own, as long as the context lives. A run
-  // that is interrupted here ends its case first, for a resumed one would take the row for the whole of it.
+  // that is interrupted here completes its case first, because a resumed one would take the row for complete.
   std::optional<Activity> activity;
   if (ready) {
     const auto goes_on = [&] { return !with.instruments.context_is_lost(); };
@@ -241,15 +241,15 @@ std::optional<MeasuredCase> measure_case(const PlannedCase& planned, const Measu
       record_warps_of_case(planned, *ready, with.instruments, with.device, with.options.per_sm, with.counters,
                            measured);
     }
-    // Left open where it could not be set before each of these launches too.
+    // Unknown if it could not be set before each of these launches too.
     if (record.first_gpc && !with.instruments.take_first_gpc()) record.first_gpc.reset();
   }
 
-  // The prediction, last: for the GPC that all of these launches began with.
+  // The prediction comes last: for the first GPC of all of these launches.
   if (record.times.status != TimeStatus::skipped) predict_case(record, with.device, with.profile);
   if (activity) write_timeline(*activity, with.options.timeline.value(), warp_slots, measured);
 
-  // Where the occupancy went, of all that is known now.
+  // Where the occupancy was lost, from all data so far.
   record.explanation = explanation_of(facts_of(record, &with.device.limits));
 
   record.provenance.recorded_at = iso_time(std::chrono::system_clock::now());

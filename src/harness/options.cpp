@@ -20,12 +20,11 @@ namespace {
 constexpr std::string_view kOurs = "--occ_";
 constexpr std::string_view kMinTime = "--benchmark_min_time=";
 
-/// Seconds of device time that the timed launches of a case add up to unless the user says otherwise: a full
-/// suite of 600 cases has to end within 4 minutes.
+/// Default sum of the device time of a case's timed launches, in seconds: a full suite of 600 cases has to end within
+/// 4 minutes.
 constexpr std::string_view kDefaultMinTime = "0.01";
 
-/// Google Benchmark takes a plain number of seconds up to 1.7, and wants a unit from 1.8 on: both are
-/// accepted.
+/// Google Benchmark takes a plain number of seconds up to 1.7, and needs a unit from 1.8 on: both are accepted.
 std::string min_time_argument(std::string_view value) {
   if (value.ends_with('s')) value.remove_suffix(1);
   const bool iterations = value.ends_with('x');
@@ -39,7 +38,7 @@ std::string min_time_argument(std::string_view value) {
   return fmt::format("{}{}{}", kMinTime, value, unit_wanted ? "s" : "");
 }
 
-/// The value of `--benchmark_FLAG=VALUE` where the argument is that; of a flag without a value "true".
+/// The value of `--benchmark_FLAG=VALUE` if the argument is that flag; "true" for a flag without a value.
 std::optional<std::string> value_of(std::string_view argument, std::string_view flag) {
   const std::string name = fmt::format("--benchmark_{}", flag);
   if (argument == name) return "true";
@@ -47,13 +46,13 @@ std::optional<std::string> value_of(std::string_view argument, std::string_view 
   return std::string(argument.substr(name.size() + 1));
 }
 
-/// As Google Benchmark takes the values of its flags.
+/// As Google Benchmark reads the values of its flags.
 bool is_true(std::string_view value) {
   constexpr std::string_view kFalse[] = {"0", "f", "n", "false", "no", "off"};
   return std::ranges::find(kFalse, lower_case(value)) == std::end(kFalse);
 }
 
-/// What Google Benchmark would answer with its usage text and status 0 or 1.
+/// Refuses arguments to which Google Benchmark would answer with its usage text and status 0 or 1.
 void refuse_what_google_benchmark_would(std::string_view argument) {
   const auto refuse_unless = [&](std::string_view flag, std::initializer_list<std::string_view> values) {
     const std::optional<std::string> value = value_of(argument, flag);
@@ -66,8 +65,8 @@ void refuse_what_google_benchmark_would(std::string_view argument) {
   refuse_unless("time_unit", {"ns", "us", "ms", "s"});
 }
 
-/// Takes up a flag of Google Benchmark's that this program carries out. @returns whether that is all, and
-/// Google Benchmark is not to have it
+/// Stores a flag of Google Benchmark's that this program carries out. @returns whether Google Benchmark must not get
+/// it
 bool take_up(std::string_view argument, Options& options) {
   Reports& reports = options.reports;
   if (const auto value = value_of(argument, "format")) reports.format = *value;
@@ -80,8 +79,8 @@ bool take_up(std::string_view argument, Options& options) {
   return false;
 }
 
-/// Google Benchmark's flags can also be given by environment variables, as BENCHMARK_OUT: those that this
-/// program carries out, as arguments.
+/// Google Benchmark's flags can also be environment variables, as BENCHMARK_OUT. Returns those that this program
+/// carries out as arguments.
 std::vector<std::string> arguments_from_environment() {
   std::vector<std::string> arguments;
   for (const std::string_view flag :
@@ -105,7 +104,7 @@ std::vector<std::string> metrics_of(const std::string& text) {
   if (text.empty()) return names;
   for (const std::string_view name : split(text, ',')) {
     if (name.empty()) throw InputError("--occ_metrics={}: a name is empty", text);
-    // Two columns of one name would make a file that no reader takes.
+    // Two columns of one name would make a file that no reader accepts.
     if (std::ranges::find(names, name) == names.end()) names.emplace_back(name);
   }
   return names;
@@ -117,7 +116,7 @@ std::uint64_t seed_of(const std::string& text) {
   throw InputError("--occ_shuffle={}: a seed is a whole number from 0 on", text);
 }
 
-/// "NAME=VALUES". @throws InputError where there is no name or no value
+/// "NAME=VALUES". @throws InputError if there is no name or no value
 GivenAxis axis_of(std::string_view flag, const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
@@ -125,12 +124,12 @@ GivenAxis axis_of(std::string_view flag, const std::string& text) {
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-/// The flags that ask for a sweep.
+/// The flags of a sweep.
 class SweepFlags {
  public:
   void declare(CLI::App& app);
 
-  /// Once they are parsed; empty where none asks for a sweep. @throws InputError for what is no NAME=VALUES
+  /// After parsing; empty if no flag asks for a sweep. @throws InputError for text that is not NAME=VALUES
   std::optional<SweepOptions> options() const;
 
  private:
@@ -256,7 +255,7 @@ struct Parser {
     sweep.declare(app);
   }
 
-  /// A flag whose text, unless it is empty, is made into a value.
+  /// A flag whose text is converted to a value unless it is empty.
   CLI::Option* text(const char* name, const std::function<void(const std::string&)>& take,
                     const char* meaning) {
     return app.add_option_function<std::string>(
@@ -271,7 +270,7 @@ struct Parser {
         name, [&file](const std::string& value) { file = value; }, meaning);
   }
 
-  /// Makes values of what was parsed as text. @throws InputError for what does not go together
+  /// Converts the parsed text to values. @throws InputError for options that do not go together
   void finish() {
     options.suite = kSuites.at(suite);
     options.counters = kCounterModes.at(counters);

@@ -19,7 +19,7 @@
 namespace occbench {
 namespace {
 
-/// Of every row of the process, less the time.
+/// For every row of the process, without the time.
 Provenance provenance_of(const Device& device, Instruments& instruments) {
   return {
       .schema = kSchema,
@@ -41,7 +41,7 @@ void cannot_launch(CaseRecord& record, std::string why) {
   record.note = std::move(why);
 }
 
-/// Usage and theory, which need no launch.
+/// Usage and theory, without a launch.
 void add_usage_and_theory(CaseRecord& record, const Variant& variant, const Device& device,
                           Instruments& instruments) {
   try {
@@ -102,7 +102,7 @@ Case make_small(Case chosen) {
 
 using Wanted = std::function<bool(const std::string& full_name)>;
 
-/// Those whose full names stand in the file, a line each, and match the filter.
+/// The cases whose full names are in the file, one per line, and match the filter.
 Wanted wanted_cases(const Options& options, const std::string& filter) {
   const auto matches = case_filter(filter);
   if (!options.cases) return matches;
@@ -112,7 +112,7 @@ Wanted wanted_cases(const Options& options, const std::string& filter) {
   return [=](const std::string& name) { return names.contains(name) && matches(name); };
 }
 
-/// The cases of the experiments' own.
+/// The cases that the experiments declare.
 std::vector<PlannedCase> declared_cases(std::span<const Experiment* const> experiments,
                                         const Options& options, const Wanted& wanted,
                                         const Provenance& provenance, const Device& device,
@@ -147,7 +147,7 @@ std::pair<Family, const Experiment*> chosen_family(std::span<const Experiment* c
 }
 
 /// The configurations that meet all constraints.
-/// @throws InputError for a constraint that cannot be read or evaluated, and where none is met
+/// @throws InputError for a constraint that cannot be read or evaluated, or if no configuration meets them
 std::vector<Point> chosen_points(std::span<const SweepAxis> axes, const SweepOptions& sweep) {
   std::vector<Point> points = points_of(axes, sweep.axes, sweep.combine);
   const std::size_t all = points.size();
@@ -174,7 +174,7 @@ std::vector<Point> chosen_points(std::span<const SweepAxis> axes, const SweepOpt
   return points;
 }
 
-/// Compiles on all cores; what does not go is refused where its case is made.
+/// Compiles on all cores; a failure is reported when the case is made.
 void compile_all(const Family& family, std::span<const Point> points, const Device& device) {
   for_each_parallel(points.size(), [&](std::size_t number) {
     try {
@@ -188,7 +188,7 @@ void compile_all(const Family& family, std::span<const Point> points, const Devi
   });
 }
 
-/// The row of a configuration that cannot be.
+/// The row of an impossible configuration.
 PlannedCase skipped_case(const Family& family, const Point& at, std::string_view experiment,
                          const Provenance& provenance, std::string why) {
   PlannedCase planned;
@@ -207,11 +207,11 @@ PlannedCase skipped_case(const Family& family, const Point& at, std::string_view
   return planned;
 }
 
-/// The cases of a sweep, each with what is known of it before a launch. A configuration that cannot be is
-/// `skipped`, and its note says why.
-/// @throws InputError for a kernel that the experiments lack (naming the nearest), for axes as points_of(),
-/// where no configuration at all can be (with the first reason: a source that does not compile, for one), and
-/// where there is no NVRTC to compile with
+/// The cases of a sweep, each with its data before a launch. An impossible configuration is `skipped`, and its note
+/// says why.
+/// @throws InputError for a kernel that the experiments lack (naming the nearest), for axes as points_of(), if no
+/// configuration is possible (with the first reason: a source that does not compile, for example), and if there is no
+/// NVRTC to compile with
 std::vector<PlannedCase> sweep_cases(std::span<const Experiment* const> experiments,
                                      const SweepOptions& sweep, const Provenance& provenance,
                                      const Device& device, Instruments& instruments) {

@@ -10,15 +10,15 @@
 #include "harness/options.hpp"
 #include "record/case_record.hpp"
 
-// The first stage of a run: which cases there are, and what is known of each before a launch.
+// The first stage of a run: its cases, and the data of each before a launch.
 namespace occbench {
 
-/// A case with what is known of it before a launch.
+/// A case with its data before a launch.
 struct PlannedCase {
   Case chosen = {};
   const Variant* variant = nullptr;
-  /// Identity, launch, usage and theory. Where the device cannot launch it the status is `skipped` already,
-  /// and the note says why.
+  /// Identity, launch, usage and theory. If the device cannot launch it the status is `skipped` already, and the note
+  /// says why.
   CaseRecord known;
   std::string name;  ///< experiment/case, as Google Benchmark knows it
 
@@ -27,19 +27,19 @@ struct PlannedCase {
   }
 };
 
-/// The cases that the options ask for, experiment after experiment: those of the suite or of the sweep, by the
-/// names and the filter.
+/// The cases for the options, experiment after experiment: those of the suite or of the sweep, by the names and the
+/// filter.
 /// @param filter  as case_filter() reads it
-/// @throws InputError if none is left; of a sweep also for a kernel that the experiments lack (naming the nearest), for axes as
-/// points_of(), and where no configuration at all can be, with the first reason
+/// @throws InputError if none is left. For a sweep also for a kernel that the experiments lack (naming the nearest),
+/// for axes as points_of(), and if no configuration is possible, with the first reason
 std::vector<PlannedCase> plan_cases(std::span<const Experiment* const> experiments, const Options& options,
                                     const std::string& filter, const Device& device,
                                     Instruments& instruments);
 
-/// @throws InputError for what plan_cases() refuses of a kernel's axes and of `--where`, whatever the device
+/// @throws InputError if plan_cases() refuses a kernel's axes or `--where`, whatever the device
 void require_axes(std::span<const Experiment* const> experiments, const SweepOptions& sweep);
 
-/// What names a configuration's case: the axes that the user gave, and those of several values. A cap on
+/// Parameters that name a configuration's case: the axes that the user gave, and those of several values. A cap on
 /// registers and a count of them are two things.
 std::vector<std::pair<std::string, std::string>> parameters_of(const Point& at);
 

@@ -35,17 +35,17 @@
 namespace occbench {
 namespace {
 
-/// Tells whoever started this program how far it is. What cannot be told costs nothing else.
+/// Reports progress to the parent process. A failure to report has no other effect.
 class ProgressWriter {
  public:
-  /// @param descriptor  to write to; empty: nobody listens
+  /// @param descriptor  to write to; empty: progress is not reported
   /// @throws InputError if it is not open
   explicit ProgressWriter(std::optional<int> descriptor) : descriptor_(descriptor) {
     if (!descriptor_) return;
     // Programs that this one starts would keep the pipe open.
     if (::fcntl(*descriptor_, F_SETFD, FD_CLOEXEC) != 0)
       throw InputError("--occ_progress_fd={}: no such file descriptor is open", *descriptor_);
-    // A reader that went away must not end the measurement.
+    // A reader that has gone must not end the measurement.
     static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
   }
 
@@ -57,10 +57,10 @@ class ProgressWriter {
   std::optional<int> descriptor_;
 };
 
-/// The third stage of a run: where measured cases go, one after another.
+/// The third stage of a run: the output of measured cases, one after another.
 class Output {
  public:
-  /// @param file  nullptr: no rows are kept
+  /// @param file  nullptr: rows are not kept
   Output(std::unique_ptr<RunFile> file, ProgressWriter progress, GoogleBenchmark& benchmark)
       : file_(std::move(file)), progress_(progress), benchmark_(benchmark) {}
 
@@ -68,7 +68,7 @@ class Output {
     if (planned.can_launch()) progress_.tell({planned.name, false});
   }
 
-  /// On disk, then told of, then printed.
+  /// Written to disk, then reported, then printed.
   void end(const PlannedCase& planned, MeasuredCase measured) {
     const Row row = row_of(measured.record);
     if (file_) file_->append(row, measured.samples.all());
@@ -77,7 +77,7 @@ class Output {
     benchmark_.report(std::move(measured.runs), row);
   }
 
-  /// Likewise several of a race, which Google Benchmark has not timed.
+  /// The same for several cases of a race, which Google Benchmark has not timed.
   void end(std::span<const MeasuredCase> cases) {
     std::vector<Row> rows;
     std::vector<Sample> samples;
@@ -95,8 +95,8 @@ class Output {
   GoogleBenchmark& benchmark_;
 };
 
-/// Says in how many passes the metrics that were asked for are read. @throws InputError if the GPU does not
-/// have one, with the nearest that it has
+/// Prints how many passes the requested metrics need. @throws InputError if the GPU does not have one, with the
+/// nearest that it has
 void check_metrics(const std::vector<std::string>& metrics, Instruments& instruments) {
   if (metrics.empty()) return;
   try {
@@ -116,7 +116,7 @@ void check_metrics(const std::vector<std::string>& metrics, Instruments& instrum
   }
 }
 
-/// "launched", "wrong" where the result was, or "skipped". @throws CudaError
+/// "launched", "wrong" if the result was, or "skipped". @throws CudaError
 std::string_view launch_once(const PlannedCase& planned, const Device& device, Instruments& instruments) {
   if (!planned.can_launch()) return "skipped";
   try {
@@ -148,7 +148,7 @@ void make_folder(const std::optional<fs::path>& folder, std::string_view flag) {
   }
 }
 
-/// nullptr where no rows are kept. @throws InputError if it cannot be written, or resumed
+/// nullptr if rows are not kept. @throws InputError if it cannot be written, or resumed
 std::unique_ptr<RunFile> open_rows(const Options& options, std::span<const PlannedCase> cases) {
   if (!options.csv) return nullptr;
   if (!options.resume) {
@@ -175,7 +175,7 @@ void shuffle(std::vector<PlannedCase>& cases, std::uint64_t seed) {
     std::swap(cases[left - 1], cases[generator() % left]);
 }
 
-/// The least time of rows that a race in an earlier process has written, empty where none was timed.
+/// The least time of rows that a race in an earlier process has written, empty if none was timed.
 std::optional<double> fastest_of(const RunFile& file) {
   std::optional<double> least;
   for (const Row& row : file.finished()) {
@@ -185,14 +185,14 @@ std::optional<double> fastest_of(const RunFile& file) {
   return least;
 }
 
-/// Those that the file of rows has already, from the run that this one resumes, are left out.
+/// Leaves out cases that the file of rows has already, from the run that this one resumes.
 void leave_out_finished(std::vector<PlannedCase>& cases, const RunFile& file) {
   std::set<std::string> finished;
   for (const Row& row : file.finished()) finished.insert(full_name(row));
   std::erase_if(cases, [&](const PlannedCase& planned) { return finished.contains(planned.name); });
 }
 
-/// Whether all that was asked for of the case was measured.
+/// Whether everything requested for the case was measured.
 bool is_whole(const MeasuredCase& measured, CounterMode counters) {
   const CaseRecord& record = measured.record;
   const bool counted = counters != CounterMode::require || record.readings.status == CountersStatus::ok ||
@@ -260,7 +260,7 @@ ExitStatus measure(std::vector<PlannedCase> cases, const Options& options, const
   return status;
 }
 
-/// Which profile predicts, where it is not the GPU's own.
+/// Names the profile of the predictions if it is not the GPU's own.
 void print_remark(const ChosenProfile& used, const Options& options, const Device& device) {
   const std::string remark = remark_on(used.profile.name, used.quality, device.name);
   if (remark.empty()) return;
@@ -269,8 +269,8 @@ void print_remark(const ChosenProfile& used, const Options& options, const Devic
              by_choice ? "" : "; `occbench calibrate` makes one of this GPU, in less than 20 s");
 }
 
-/// Prints the cases as JSON, one a line, with what is known of them before a launch and no empty cell, or
-/// writes them to Options::list_file as rows.
+/// Prints the cases as JSON, one per line, with their data before a launch and without empty cells, or writes them to
+/// Options::list_file as rows.
 void list_cases(std::span<const PlannedCase> cases, const Options& options) {
   std::string rows = csv_header();
   for (const PlannedCase& each : cases) {
@@ -298,7 +298,7 @@ void describe(const Experiment& described) {
   fmt::print("{}\n", json_text(object, -1));
 }
 
-/// By the name that the program was started with.
+/// Experiments by the name with which the program was started.
 std::vector<const Experiment*> chosen_experiments(std::span<const Experiment* const> suite,
                                                   std::span<const Experiment* const> tools,
                                                   const std::string& program) {
@@ -312,7 +312,7 @@ std::vector<const Experiment*> chosen_experiments(std::span<const Experiment* co
   return {suite.begin(), suite.end()};
 }
 
-/// A wrong axis is refused where there is no GPU, too.
+/// A wrong axis is refused without a GPU too.
 Device device_for(std::span<const Experiment* const> experiments, const Options& options) {
   if (options.planned_for) return *options.planned_for;
   try {
@@ -352,13 +352,13 @@ ExitStatus run_experiments(std::span<const Experiment* const> experiments, const
                            const Device& device, Instruments& instruments) {
   const ChosenProfile profile =
       options.device_profile ? chosen(*options.device_profile, device) : choose_profile(device);
-  // Of a list that fails, the reason is the first thing said.
+  // If a list fails, the reason must come first.
   if (!options.list) print_remark(profile, options, device);
   std::vector<PlannedCase> cases =
       plan_cases(experiments, options, benchmark::GetBenchmarkFilter(), device, instruments);
   if (options.fastest) leave_out_same_code(cases);
   if (options.profile) return launch_each_once(cases, device, instruments);
-  // Also for a list, which is asked for before there is a file that a wrong name could leave without rows.
+  // Also for a list, which is requested before a file exists that a wrong name could leave without rows.
   check_metrics(options.metrics, instruments);
   if (options.list) {
     list_cases(cases, options);

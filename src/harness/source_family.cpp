@@ -23,7 +23,7 @@
 namespace occbench {
 namespace {
 
-/// A kernel of the user's is no family of this program: it lives as long as its cases.
+/// A user's kernel is not a family of this program: it lives as long as its cases.
 struct SourceKernel {
   explicit SourceKernel(const SourceOptions& from)
       : options(from),
@@ -33,7 +33,7 @@ struct SourceKernel {
                .standard = from.standard},
         name(fmt::format("{}", fmt::join(from.kernels, ","))),
         description(fmt::format("{} of {}", name, source.name)) {
-    // As the compiler of the host does it.
+    // As the host compiler does it.
     source.include_folders.insert(source.include_folders.begin(),
                                   std::filesystem::absolute(from.file).parent_path());
     source.included = included_by(source);
@@ -46,7 +46,7 @@ struct SourceKernel {
   std::string name;
   std::string description;
 
-  /// Of this name. Threads may call it at once.
+  /// The kernel of this name. Threads may call it at once.
   const Kernel& kernel(const std::string& named) {
     const std::lock_guard lock(mutex);
     const auto [found, is_new] = kernels.try_emplace(named);
@@ -58,7 +58,7 @@ struct SourceKernel {
   std::mutex mutex;
   std::map<std::string, Kernel> kernels;
   std::shared_ptr<ArgumentBuffers> buffers;      ///< of the case before
-  std::vector<Argument> expected_of;             ///< the arguments that `expected` is of
+  std::vector<Argument> expected_of;             ///< the arguments that `expected` belongs to
   std::vector<std::vector<std::byte>> expected;  ///< of each argument; empty: not compared
   FirstResults first_results;
 };
@@ -93,7 +93,7 @@ Reference parse_reference(const std::string& text) {
            .grid_shape = grid}};
 }
 
-/// Which argument a file is compared with, and its name; empty where the text names none.
+/// The argument with which a file is compared, and the file's name; empty if the text names none.
 std::optional<std::pair<std::size_t, std::string>> expected_file(const std::string& text,
                                                                  const std::vector<Argument>& arguments) {
   const std::size_t at = text.find('@');
@@ -113,7 +113,7 @@ std::optional<std::pair<std::size_t, std::string>> expected_file(const std::stri
   return std::pair(number - 1, text.substr(at + 1));
 }
 
-/// @throws InputError where the arguments are not its parameters, or its launch bounds allow no such block
+/// @throws InputError if the arguments do not fit its parameters, or its launch bounds do not allow such a block
 void require_launchable(const RuntimeKernel& code, const std::vector<Argument>& arguments,
                         const Launch& launch) {
   const std::string signature = source_name(code.symbol());
@@ -123,7 +123,7 @@ void require_launchable(const RuntimeKernel& code, const std::vector<Argument>& 
   if (const std::string why = kernel.why_not(launch); !why.empty()) throw InputError(why);
 }
 
-/// @throws InputError where the file has none, or it cannot be launched so
+/// @throws InputError if the file has no such kernel, or it cannot be launched so
 std::shared_ptr<RuntimeKernel> compile_reference(const SourceKernel& shared, KernelBuild build,
                                                  const Reference& reference,
                                                  const std::vector<Argument>& arguments) {
@@ -138,7 +138,7 @@ std::shared_ptr<RuntimeKernel> compile_reference(const SourceKernel& shared, Ker
   }
 }
 
-/// What launches must leave in the buffers, made once for the same arguments.
+/// The data that launches must leave in the buffers, computed once for the same arguments.
 void make_expected(SourceKernel& shared, const KernelBuild& build, const std::vector<Argument>& arguments) {
   if (!shared.expected.empty() && shared.expected_of == arguments) return;
   const std::string& text = shared.options.check_against;
@@ -152,7 +152,7 @@ void make_expected(SourceKernel& shared, const KernelBuild& build, const std::ve
     const auto code = compile_reference(shared, build, reference, arguments);
     shared.buffers.reset();
     const Results results = results_of(code->function(), reference.launch, arguments);
-    // What the reference leaves alone is nobody's result.
+    // Data that the reference does not write is not a result.
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       if (arguments[i].is_buffer() && results.bytes_before(i) != results.bytes_after(i))
         expected[i] = results.bytes_after(i);
@@ -248,7 +248,7 @@ bool fits(const std::string& parameter, const Argument& argument) {
   const bool is_pointer = parameter.ends_with('*') || parameter.ends_with("[]");
   if (is_pointer != argument.is_buffer()) return false;
   const auto type = type_of(plain(parameter.substr(0, parameter.find('*'))));
-  // What this program has no name for is taken by its bytes: void*, float4*, a type of the user's.
+  // A type without a name in this program is accepted by its bytes: void*, float4*, a user's type.
   return type ? *type == argument.type : is_pointer;
 }
 

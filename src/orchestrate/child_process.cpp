@@ -22,17 +22,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What a pipe holds, in bytes: no more than one read takes. A page, where pages are of 64 KiB.
+/// Capacity of a pipe in bytes: at most what one read takes. It is a page if pages are of 64 KiB.
 constexpr int kPipeCapacity = 1 << 16;
 
 [[noreturn]] void throw_error(int code, const std::string& what) {
   throw std::system_error(code, std::generic_category(), what);
 }
 
-/// As LinePipe::file_to_write() names one.
+/// Folder of the names from LinePipe::file_to_write().
 constexpr std::string_view kPipes = "/proc/self/fd";
 
-/// @returns none where no file is named
+/// @returns none if no file is named
 Descriptor appending(const fs::path& file) {
   if (file.empty()) return Descriptor();
   if (file.parent_path() != kPipes) return open_log(file);
@@ -41,7 +41,7 @@ Descriptor appending(const fs::path& file) {
   return descriptor;
 }
 
-/// Texts as exec takes them, for as long as they live.
+/// Pointers to texts, as exec takes them; valid while the texts live.
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
   for (std::string& text : texts) pointers.push_back(text.data());
@@ -49,7 +49,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
-/// Before the handlers of the starter could answer what is for the program.
+/// Runs before the starter's handlers could handle signals meant for the program.
 void answer_signals_by_default() {
   sigset_t answered;
   ::sigemptyset(&answered);
@@ -65,12 +65,12 @@ void answer_signals_by_default() {
   ::sigprocmask(SIG_UNBLOCK, &answered, nullptr);
 }
 
-/// Of the new process: whatever needs memory is made before the fork, and only calls that are safe after it are made here.
-/// @param output, errors  -1: as it is
-/// @param failure         a pipe to tell why it cannot become the program
+/// Runs in the new process. Everything that needs memory is made before the fork; only fork-safe calls are made here.
+/// @param output, errors  -1: unchanged
+/// @param failure         a pipe for the reason why it cannot become the program
 [[noreturn]] void become(const ProgramStart& start, char* const* arguments, char* const* environment,
                          int output, int errors, int failure, pid_t starter) {
-  // Whatever ends the starter, SIGKILL included, ends the program: nobody would look after it.
+  // Any end of the starter, SIGKILL included, ends the program, because nobody would look after it.
   const bool bound = !start.outlives_starter && ::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0;
   if (bound && ::getppid() != starter) ::_exit(1);
   answer_signals_by_default();

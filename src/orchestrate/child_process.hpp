@@ -16,7 +16,7 @@ namespace occbench {
 
 /// How a process ended.
 struct Ending {
-  int status = 0;  ///< exit status, where no signal ended it
+  int status = 0;  ///< exit status, if no signal ended it
   int signal = 0;  ///< the signal that ended it, 0 if none did
 
   bool operator==(const Ending&) const = default;
@@ -25,21 +25,21 @@ struct Ending {
 /// "exit status 2" or "signal 9 (Killed)"
 std::string to_string(Ending ending);
 
-/// What to start, and what it gets of this process.
+/// A program to start, and what it inherits from this process.
 struct ProgramStart {
   std::filesystem::path program;  ///< a name without a slash is looked for on PATH
   std::vector<std::string> arguments = {};
   std::filesystem::path output = {};  ///< its standard output is appended to this file; empty: goes to ours
   std::filesystem::path errors =
-      {};  ///< likewise its standard error; empty: goes where its output goes, or to ours
+      {};  ///< likewise its standard error; empty: goes with its output, or to ours
   std::optional<int> inherited = {};  ///< a file descriptor that it gets under the same number
   std::filesystem::path folder = {};  ///< in which it starts; empty: ours
   std::optional<std::vector<std::string>> environment = {};  ///< NAME=VALUE each; without, ours
-  bool outlives_starter = false;                             ///< goes on where this process is killed
+  bool outlives_starter = false;                             ///< continues if this process is killed
 };
 
-/// A running program. Signals that this process handles or blocks do to it what they do by default; what this
-/// process ignores, it ignores. One that still runs is sent SIGTERM and waited for on destruction.
+/// A running program. Signals that this process handles or blocks have their default effect on it; signals that this
+/// process ignores, it ignores. On destruction a program that still runs is sent SIGTERM and waited for.
 class ChildProcess {
  public:
   /// @throws std::system_error if it cannot be started, with the reason as its code; InputError as open_log()
@@ -57,7 +57,7 @@ class ChildProcess {
 
   Ending wait();
 
-  /// As wait(); once the user asks to stop (stop_asked()), the program is asked to end, once.
+  /// As wait(). Once the user asks to stop (stop_asked()), the program is asked to end, once.
   Ending wait_or_stop();
 
   /// Asks it to end.
@@ -68,7 +68,7 @@ class ChildProcess {
   std::optional<Ending> ending_;
 };
 
-/// A pipe through which a program that this one starts says something, line by line.
+/// A pipe through which a program that this one starts sends lines.
 class LinePipe {
  public:
   /// @throws std::system_error
@@ -86,21 +86,21 @@ class LinePipe {
     write_end_.close();
   }
 
-  /// For poll(2), where several are waited for; -1, which it passes over, once the pipe has ended.
+  /// For poll(2) on several pipes; -1, which poll skips, once the pipe has ended.
   int read_end() const {
     return ended_ ? -1 : read_end_.number();
   }
 
-  /// The whole lines that have come, without their line ends: all that the pipe holds, or else what comes
-  /// within `patience`, less where a signal comes first. Empty also where the pipe has ended.
+  /// The complete lines that have arrived, without their line ends: all that the pipe holds, else those that arrive
+  /// within `patience`, or until a signal. Empty also if the pipe has ended.
   std::vector<std::string> lines(std::chrono::milliseconds patience);
 
-  /// The line that has come without its end.
+  /// The part of a line that has arrived without its end.
   const std::string& begun_line() const {
     return begun_line_;
   }
 
-  /// Whether nothing will come any more.
+  /// Whether nothing more will arrive.
   bool ended() const {
     return ended_;
   }
@@ -112,8 +112,8 @@ class LinePipe {
   std::string begun_line_;
 };
 
-/// Runs a program to its end and calls `line` for each line of its output and errors; a last one without its
-/// end too. @throws std::system_error if it cannot be started; what `line` throws ends it
+/// Runs a program to its end and calls `line` for each line of its output and errors, also for a last one without its
+/// end. @throws std::system_error if it cannot be started; an exception of `line` ends the program
 Ending run_and_read(ProgramStart start, const std::function<void(std::string_view)>& line);
 
 }  // namespace occbench

@@ -47,7 +47,7 @@ GpuHere gpu_of(int number, const std::string& choice, const std::optional<std::v
   return *found;
 }
 
-/// What a program writes, and where its lines go, each with a prefix.
+/// A program's output, and the stream for its lines, each with a prefix.
 struct Relay {
   LinePipe pipe;
   std::string prefix;
@@ -58,7 +58,7 @@ struct Relay {
     to.flush();
   }
 
-  /// After the program has ended. Others that it started may go on to write: nobody reads that.
+  /// After the program has ended. Processes that it started may go on writing, which nobody reads.
   void finish() {
     pass_on();
     print(pipe.begun_line());
@@ -69,9 +69,9 @@ struct Relay {
   }
 };
 
-/// The process of one GPU, and what it prints.
+/// The process of one GPU, and its output.
 struct GpuProcess {
-  /// @throws std::exception where it cannot be started
+  /// @throws std::exception if it cannot be started
   GpuProcess(const EachDevice& each, const GpuHere& gpu, Console& console)
       : relays{{{.pipe = {}, .prefix = fmt::format("gpu {}: ", gpu.index), .to = console.out},
                 {.pipe = {}, .prefix = fmt::format("gpu {}: ", gpu.index), .to = console.err}}} {
@@ -100,7 +100,7 @@ struct GpuProcess {
   std::optional<ChildProcess> process;
 };
 
-/// Says why, where it cannot be started. @returns null then
+/// Says why if it cannot be started. @returns null then
 std::unique_ptr<GpuProcess> started(const EachDevice& each, const GpuHere& gpu, Console& console) {
   try {
     return std::make_unique<GpuProcess>(each, gpu, console);
@@ -110,7 +110,8 @@ std::unique_ptr<GpuProcess> started(const EachDevice& each, const GpuHere& gpu, 
   }
 }
 
-/// Those that were started run at once, until all have ended. The signal that asks this one to stop goes to them, once.
+/// Waits until all started processes, which run at once, have ended. The signal that asks this one to stop goes to
+/// them, once.
 void pass_on_until_end(std::span<const std::unique_ptr<GpuProcess>> processes) {
   constexpr int kLookMs = 50;
   std::vector<GpuProcess*> started_ones;
@@ -136,7 +137,7 @@ void pass_on_until_end(std::span<const std::unique_ptr<GpuProcess>> processes) {
   }
 }
 
-/// @returns how each ended, a fault where it could not be started
+/// @returns how each ended, a fault if it could not be started
 std::vector<Ending> run_all(const EachDevice& each, Console& console) {
   constexpr Ending kNotStarted{.status = static_cast<int>(ExitStatus::fault), .signal = 0};
   fmt::print(console.err, "run: {} at once\n", counted(static_cast<std::int64_t>(each.gpus.size()), "GPU"));
@@ -169,14 +170,14 @@ ExitStatus tell_failures(const EachDevice& each, std::span<const Ending> endings
 
 using TimeOfWrite = std::optional<fs::file_time_type>;
 
-/// Empty where there is no file.
+/// Empty if there is no file.
 TimeOfWrite written_at(const fs::path& file) {
   std::error_code missing;
   const fs::file_time_type time = fs::last_write_time(file, missing);
   return missing ? TimeOfWrite() : time;
 }
 
-/// The files of rows of this run: without --resume a file that no process touched is of an earlier one.
+/// The files of rows of this run. Without --resume, a file that no process touched is of an earlier one.
 std::vector<fs::path> files_of_run(const EachDevice& each, std::span<const TimeOfWrite> before) {
   std::vector<fs::path> files;
   for (std::size_t i = 0; i < each.gpus.size(); ++i) {
@@ -196,7 +197,7 @@ std::set<RowKey> rows_in(const fs::path& file) {
   return keys;
 }
 
-/// The merged file is written again from the files of the GPUs: they must have all of its rows.
+/// The merged file is rewritten from the files of the GPUs, so they must have all of its rows.
 void require_all_rows(const EachDevice& each) {
   std::set<RowKey> merged = rows_in(each.rows);
   for (const GpuHere& gpu : each.gpus) {
@@ -211,7 +212,7 @@ void require_all_rows(const EachDevice& each) {
       counted(std::ssize(merged), "row"), experiment, name, uuid);
 }
 
-/// @returns whether that went well
+/// @returns false if the merge failed or is incomplete
 bool merge_rows(const EachDevice& each, const std::vector<fs::path>& files, Console& console) try {
   if (files.empty()) {
     fmt::print(console.err, "no GPU has rows; {} is not written\n", each.rows.string());

@@ -36,7 +36,7 @@ std::vector<fs::path> project_roots() {
     for (; folder != folder.parent_path(); folder = folder.parent_path()) roots.push_back(folder);
   };
   add_with_all_above(program);
-  // A program that was built or copied elsewhere.
+  // For a program that was built or copied elsewhere.
   std::error_code error;
   add_with_all_above(fs::current_path(error));
   roots.emplace_back(OCCBENCH_SOURCE);

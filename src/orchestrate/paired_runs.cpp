@@ -28,12 +28,12 @@ bool measured(Ending ending) {
          ending == Ending{.status = static_cast<int>(ExitStatus::no_verdict)};
 }
 
-/// What `occbench run` itself prints; log_of() has what its programs do.
+/// Output of `occbench run` itself; log_of() has the output of its programs.
 fs::path log_of_run(fs::path rows) {
   return rows.replace_extension(".log");
 }
 
-/// What kept the program from writing a file of rows; empty if it did.
+/// The reason why the program wrote no file of rows; empty if it did.
 std::string run_once(const fs::path& program, const PairPlan& plan, const fs::path& out) {
   std::vector<std::string> arguments = {"run"};
   arguments.insert(arguments.end(), plan.arguments.begin(), plan.arguments.end());

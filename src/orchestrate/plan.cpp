@@ -36,14 +36,15 @@ std::string without_line_end(std::string text) {
   return text;
 }
 
-/// What a list simulates, by the estimate of simulation_microseconds(), so that it is the same on every machine.
+/// Limit of a list's simulations, by the estimate of simulation_microseconds(), so that it is the same on every
+/// machine.
 constexpr double kMostOfList = 50e6;
 
-/// A prediction takes so many times what the simulations for its figure take, for others are of its interval and losses: half of 160
-/// launches of seven kinds of work, with a generic and a built-in profile, took 2.1 to 4.7 times as long.
+/// A prediction takes this many times the simulations for its figure, because others are for its interval and losses.
+/// Half of 160 launches of seven kinds of work, with a generic and a built-in profile, took 2.1 to 4.7 times as long.
 constexpr double kOfPrediction = 3;
 
-/// Nothing where nothing can be predicted.
+/// Empty if nothing can be predicted.
 std::optional<double> prediction_microseconds(const CaseRecord& record, const ChosenProfile& profile) {
   const auto& capability = record.provenance.compute_capability;
   const Limits* const limits = capability ? find_limits(*capability) : nullptr;
@@ -55,7 +56,7 @@ std::optional<double> prediction_microseconds(const CaseRecord& record, const Ch
   return kOfPrediction * static_cast<double>(runs) * simulation_microseconds(*limits, tasks);
 }
 
-/// What a program answered when it was asked for its cases: a file of rows, and what it printed.
+/// A program's answer to --occ_list: a file of rows, and its output.
 Bench bench_from(const fs::path& program, Ending ending, const fs::path& rows, const std::string& printed) {
   if (stop_asked()) throw CannotList(ExitStatus::no_verdict, "interrupted");
   if (ending == Ending{.status = static_cast<int>(ExitStatus::usage)})
@@ -72,7 +73,7 @@ Bench bench_from(const fs::path& program, Ending ending, const fs::path& rows, c
   return bench;
 }
 
-/// About how long a case takes beside its launches: the mean of 799 cases on an H200.
+/// Approximate time of a case beside its launches: the mean of 799 cases on an H200.
 constexpr double kSecondsOfCase = 0.13;
 /// Launches of a case: checked, timed and counted.
 constexpr double kLaunchesOfCase = 45;
@@ -104,7 +105,7 @@ std::vector<fs::path> bench_programs(const fs::path& asked_for) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
     if (entry.path().filename().string().starts_with("bench_")) programs.push_back(entry.path());
   }
-  // The suite first, so that its links are those that are left out.
+  // The suite comes first, so that its links are left out.
   std::ranges::sort(programs, {}, [](const fs::path& program) {
     return std::pair(program.filename() != kSuiteProgram, program);
   });
@@ -124,7 +125,7 @@ std::vector<std::string> common_arguments(const RunOptions& options) {
   return arguments;
 }
 
-/// Asks every program at once: each has to start CUDA, which takes longer than the answer.
+/// Asks every program at once, because each has to start CUDA, which takes longer than the answer.
 std::vector<Bench> planned_benches(const RunOptions& options) {
   const std::vector<fs::path> programs =
       options.programs.empty() ? bench_programs(options.benches) : options.programs;

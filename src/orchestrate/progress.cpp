@@ -19,7 +19,7 @@ constexpr std::size_t kWidest = 56;
 constexpr std::size_t kNarrowest = 24;
 
 std::string name_of(const CaseRecord& record, std::size_t width) {
-  // What tells cases apart stands at the end.
+  // The end of a name distinguishes cases.
   return shortened(full_name(record.identity), width, width / 3);
 }
 
@@ -41,7 +41,7 @@ Real predicted_pct(const CaseRecord& record) {
   return record.prediction ? Real(record.prediction->predicted_pct) : std::nullopt;
 }
 
-/// What is reconstructed from the launch itself says nothing about predictions.
+/// Values reconstructed from the launch itself say nothing about predictions.
 Real compared_pct(const CaseRecord& record) {
   return is_reconstructed_work(record.identity.work_source) ? std::nullopt : predicted_pct(record);
 }
@@ -119,7 +119,7 @@ void Progress::add(const CaseRecord& record) {
 void Progress::show(const std::string& running) {
   if (!terminal_) return;
   clear();
-  // The first case of a binary waits for CUDA to start: too early for an estimate.
+  // The first case of a binary waits until CUDA has started: too early for an estimate.
   constexpr std::size_t kEnough = 3;
   const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   const double left = done_ < kEnough ? 0
@@ -134,7 +134,7 @@ void Progress::show(const std::string& running) {
 void Progress::clear() {
   if (!std::exchange(shown_, false)) return;
   console_.out.flush();
-  // Past the stream, which lets no control character through to a terminal.
+  // Not through the stream, which lets no control character through to a terminal.
   write_all(STDOUT_FILENO, "\r\033[K");
 }
 

@@ -23,23 +23,23 @@ class RowTable {
   std::size_t name_width_;
 };
 
-/// How far theory, and where there are some the predictions, are from the counter over cases that have it,
-/// in a sentence; empty if none has, or they are simulated.
+/// Mean distance of theory, and of the predictions if there are any, from the counter over cases that have it, in a
+/// sentence. Empty if none has, or they are simulated.
 std::string agreement(std::span<const CaseRecord> records);
 
-/// Prints cases as they end, and on a terminal a last line with what is left.
+/// Prints cases as they end, and on a terminal a last line with the remaining time.
 class Progress {
  public:
-  /// @param total cases that are still to come
+  /// @param total number of cases still to come
   /// @param name_width as for RowTable
   Progress(std::size_t total, std::size_t name_width, Console& console);
 
   void add(const CaseRecord& record);
 
-  /// @param running what is being measured
+  /// @param running the case or experiment being measured
   void show(const std::string& running);
 
-  /// Takes the last line away, before other output.
+  /// Removes the last line, before other output.
   void clear();
 
  private:

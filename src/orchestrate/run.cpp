@@ -29,10 +29,10 @@
 namespace occbench {
 namespace {
 
-/// The line with what is left is shown again as often.
+/// Interval at which the line with the remaining time is shown again.
 constexpr std::chrono::milliseconds kRefresh{250};
 
-/// Of a program, which alone knows whether the GPU has a metric that was asked for.
+/// Status of a program, which alone knows whether the GPU has a requested metric.
 constexpr Ending kWrongUse{.status = static_cast<int>(ExitStatus::usage)};
 constexpr Ending kSomethingMissed{.status = static_cast<int>(ExitStatus::no_verdict)};
 
@@ -42,12 +42,12 @@ std::string last_lines(const fs::path& file) {
   return text.substr(text.size() - std::min(text.size(), kCharacters));
 }
 
-/// The rows of a file that another process appends to, each once.
+/// The rows of a file that another process appends to, each returned once.
 class GrowingRows {
  public:
   explicit GrowingRows(fs::path file) : file_(std::move(file)) {}
 
-  /// Those that are whole and were not taken yet. @throws InputError if the file is not of rows
+  /// The complete rows that were not taken yet. @throws InputError if the file is not of rows
   std::vector<CaseRecord> take() {
     std::ifstream stream(file_, std::ios::binary);
     stream.seekg(static_cast<std::streamoff>(taken_));
@@ -64,10 +64,10 @@ class GrowingRows {
   std::size_t taken_ = 0;  ///< bytes of the file
 };
 
-/// Runs the programs and knows what their file has.
+/// Runs the programs and tracks the rows of their file.
 class Runner {
  public:
-  /// @param out  a file of rows that exists; what it has already is not run
+  /// @param out  an existing file of rows; cases that it has are not run
   Runner(const RunOptions& options, fs::path out, Progress& progress, Console& console)
       : options_(options),
         out_(std::move(out)),
@@ -95,12 +95,12 @@ class Runner {
     }
   }
 
-  /// Whether a program said that something that was asked for was not measured, and be it a timeline.
+  /// Whether a program reported that something requested was not measured, even a timeline.
   bool something_missed() const {
     return something_missed_;
   }
 
-  /// The cases that the file has, finished before or now.
+  /// The cases in the file, finished before or now.
   const std::vector<CaseRecord>& cases() const {
     return cases_;
   }
@@ -144,7 +144,7 @@ class Runner {
 
   void hear(const std::string& line) {
     const std::optional<CaseProgress> progress = parse_progress_line(line);
-    if (!progress) return;  // what no occbench wrote
+    if (!progress) return;  // not a line of occbench
     running_ = progress->ended ? "" : progress->full_name;
     if (progress->ended) take_rows();
   }
@@ -157,11 +157,11 @@ class Runner {
     }
   }
 
-  /// The program told which case had begun when it died.
+  /// The program reported which case had begun when it died.
   void record_crash(const Bench& bench, Ending ending) {
     const auto crashed = std::ranges::find(bench.cases, running_,
                                            [](const CaseRecord& each) { return full_name(each.identity); });
-    // It may have died between writing the row and telling of it.
+    // It may have died between writing the row and reporting it.
     if (crashed == bench.cases.end() || finished_.contains(running_)) return;
     CaseRecord record = *crashed;
     record.provenance.recorded_at = iso_time(std::chrono::system_clock::now());
@@ -178,11 +178,11 @@ class Runner {
   GrowingRows rows_;
   std::vector<CaseRecord> cases_;
   std::set<std::string> finished_;  ///< full names of `cases_`
-  std::string running_;             ///< the case that has begun and not ended, empty where none
+  std::string running_;             ///< the case that has begun and not ended, empty if none
   bool something_missed_ = false;
 };
 
-/// The file that the programs then resume, one after another.
+/// Prepares the file that the programs then resume, one after another.
 void prepare_file(const fs::path& out, const RunOptions& options, std::span<const Bench> benches,
                   Console& console) {
   if (!options.resume) keep_older_rows(out, console);
@@ -195,7 +195,7 @@ void prepare_file(const fs::path& out, const RunOptions& options, std::span<cons
   }
 }
 
-/// Of those wanted, how many have no row yet: a file that is resumed may have rows of others.
+/// How many of the wanted cases have no row yet. A resumed file may have rows of others.
 std::size_t missing_cases(std::set<std::string> wanted, const fs::path& out) {
   for (const CaseRecord& each : read_case_records(out)) wanted.erase(full_name(each.identity));
   return wanted.size();
@@ -205,14 +205,14 @@ bool has_times(const CaseRecord& record) {
   return record.times.status == TimeStatus::ok || record.times.status == TimeStatus::unstable;
 }
 
-/// Whether a race timed the case, and had no reason to count it.
+/// Whether a race timed the case and had no reason to count it.
 bool is_of_race(const CaseRecord& record) {
   const std::optional<RaceOutcome> outcome = race_outcome(record);
   return record.readings.status == CountersStatus::off &&
          (is_ruled_out(outcome) || outcome == RaceOutcome::as_fast || record.check == Check::wrong);
 }
 
-/// How many cases of a run are as they should be, and how many are not.
+/// How many cases of a run have each problem.
 struct Tally {
   std::ptrdiff_t failed, wrong, skipped, unstable, uncounted;
 };
@@ -230,7 +230,7 @@ Tally tally_of(std::span<const CaseRecord> cases) {
           })};
 }
 
-/// Why counters could not be read, as the first such case says.
+/// Why counters could not be read, from the first such case.
 void print_why_uncounted(std::span<const CaseRecord> cases, Console& console) {
   const auto first = std::ranges::find_if(cases, [](const CaseRecord& each) {
     return each.readings.status && each.readings.status != CountersStatus::ok && !is_of_race(each);
@@ -238,14 +238,14 @@ void print_why_uncounted(std::span<const CaseRecord> cases, Console& console) {
   if (first != cases.end() && !first->note.empty()) fmt::print(console.err, "counters: {}\n", first->note);
 }
 
-/// A file that is resumed may have rows of other cases.
+/// A resumed file may have rows of other cases.
 void tell_other_rows(const fs::path& out, std::size_t others, Console& console) {
   if (others > 0)
     fmt::print(console.err, "{} has {} of other cases too\n", out.string(),
                counted(static_cast<long long>(others), "row"));
 }
 
-/// What is not as it should be, in one line each. @returns whether all that was asked for was measured
+/// Reports problems, one line each. @returns whether everything requested was measured
 bool summarize(const Runner& runner, const std::set<std::string>& wanted, const RunOptions& options,
                const fs::path& out, Console& console) {
   std::vector<CaseRecord> cases = runner.cases();
@@ -267,7 +267,7 @@ bool summarize(const Runner& runner, const std::set<std::string>& wanted, const 
   return whole && !runner.something_missed();
 }
 
-/// Several of Slurm's nodes can be one machine; then each has a name of its own.
+/// Several Slurm nodes can be one machine; then each has a name of its own.
 std::string node_name() {
   const std::string node = environment_variable("SLURMD_NODENAME");
   return node.empty() ? host_name() : node;
@@ -291,7 +291,7 @@ Provenance provenance_of(Provenance recorded, const RunOptions& options) {
   return recorded;
 }
 
-/// The recorded prediction in place of what a launch would have measured. The clock is the recorded one.
+/// The recorded prediction in place of a launch's measurements. The clock is the recorded one.
 CaseRecord simulated(const CaseRecord& recorded, const Provenance& provenance) {
   CaseRecord record;
   record.provenance = provenance;
@@ -341,14 +341,14 @@ fs::path output_file(const std::string& out, const std::string& what) {
     static_cast<void>(output_target(out));
     return out;
   }
-  // No run ever replaces another, or waits for it: ranks of a job begin in the same second, on several hosts.
+  // Runs never replace or wait for each other: ranks of a job begin in the same second, on several hosts.
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   return fs::path("results") / "local" /
          fmt::format("{:%Y%m%dT%H%M%SZ}-{}-{}-{}.csv", fmt::gmtime(now), host_name(), ::getpid(), what);
 }
 
 void keep_older_rows(const fs::path& out, Console& console) {
-  // Samples are kept beside their rows, under a name that says so.
+  // Samples are kept beside their rows, under a corresponding name.
   if (const std::vector<SetAside> kept = set_aside(out); !kept.empty())
     fmt::print(console.err, "{} was there already and is kept as {}; the new file begins empty\n",
                kept.front().file.string(), kept.front().kept_as.string());
@@ -378,7 +378,7 @@ ExitStatus measure_benches(const RunOptions& options, const std::vector<Bench>& 
 
 ToolRun run_tool(const fs::path& program, std::vector<std::string> arguments, const fs::path& rows,
                  Console& console) {
-  const StopOnSignals stop;  // first: the folder goes before a signal ends this process again
+  const StopOnSignals stop;  // first: the folder is removed before a signal ends this process again
   const TemporaryFolder folder;
   const fs::path log = folder.path() / "log.txt";
   const fs::path file = rows.empty() ? folder.path() / "rows.csv" : rows;
@@ -408,7 +408,7 @@ ExitStatus rehearse(const RunOptions& options, Console& console) {
   const fs::path recorded = options.rehearse;
   require_not_input(out, {&recorded, 1});
   make_folder_of(out);
-  const FileLock lock(out);  // before its rows get another name: who writes them would go on there
+  const FileLock lock(out);  // before its rows are renamed: a process that writes them would go on there
   if (!options.resume) keep_older_rows(out, console);
   RunFile file(out, options.resume ? RunFile::Mode::resume : RunFile::Mode::create);
   std::set<std::string> finished;

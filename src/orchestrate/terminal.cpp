@@ -46,7 +46,7 @@ bool TerminalStream::Buffer::pass_on(std::size_t end) {
 
 std::streamsize TerminalStream::Buffer::xsputn(const char* text, std::streamsize size) {
   waiting_.append(text, static_cast<std::size_t>(size));
-  // A character may come in two pieces. Up to the last line end all are whole.
+  // A character may arrive in two pieces. Up to the last line end all are complete.
   return pass_on(waiting_.rfind('\n') + 1) ? size : 0;
 }
 

@@ -7,12 +7,13 @@
 
 namespace occbench {
 
-/// Text that moves no cursor, rings no bell and reorders nothing on a terminal: control characters but tab and line feed,
-/// marks that change the direction of text, and bytes that are no UTF-8 are spelled out ("\x1b", "\u202e").
+/// Text that moves no cursor, rings no bell and reorders nothing on a terminal. It spells out ("\x1b", "\u202e")
+/// control characters except tab and line feed, marks that change the direction of text, and bytes that are not
+/// UTF-8.
 std::string printable(std::string_view text);
 
-/// A stream to a standard stream of the process. On a terminal all of its text is printable(); elsewhere it is as it was
-/// written, since files keep names as they are.
+/// A stream to a standard stream of the process. On a terminal all of its text is printable(). Elsewhere it is
+/// unchanged, because files keep names as they are.
 class TerminalStream : public std::ostream {
  public:
   /// @param descriptor  where `to` writes
@@ -32,7 +33,7 @@ class TerminalStream : public std::ostream {
     bool pass_on(std::size_t end);
 
     std::streambuf* to_;
-    std::string waiting_;  ///< the begin of a line
+    std::string waiting_;  ///< the start of a line
   };
 
   Buffer buffer_;

@@ -31,7 +31,7 @@ constexpr const char* kNvtxInjection = "NVTX_INJECTION64_PATH";
 constexpr const char* kLibrary = "libocc_trace.so";
 constexpr int kMostCounted = 1000;
 
-/// Beside this program or, installed, in the library folder beside its own.
+/// Beside this program or, if installed, in the library folder beside the program's.
 fs::path library_path() {
   const fs::path folder = fs::read_symlink("/proc/self/exe").parent_path();
   for (const fs::path& candidate : {folder / kLibrary, folder.parent_path() / "lib" / "occbench" / kLibrary,
@@ -41,7 +41,7 @@ fs::path library_path() {
   return {};
 }
 
-/// What the library is told to count.
+/// The library's setting for counting.
 std::string counted_launches(const std::string& counters) {
   if (counters == kTracePaced || counters == kTraceSampled) return counters;
   if (counters == "off") return "0";
@@ -50,7 +50,7 @@ std::string counted_launches(const std::string& counters) {
                    kMostCounted);
 }
 
-/// Why the command runs untraced; empty where it need not.
+/// Why the command runs untraced; empty if it is traced.
 std::string why_not_traced(const TraceCommand& command) {
   const std::string name = fs::path(command.words.front()).filename();
   if (name == "ncu" || name == "nsys")
@@ -66,13 +66,14 @@ std::string why_not_traced(const TraceCommand& command) {
     return fmt::format("{} lies neither beside occbench nor in ../lib/occbench: build occbench with CUDA",
                        kLibrary);
   }
-  // The driver would not say why it did not load it. It stays: closed, it would lose what its C++ library keeps for exceptions.
+  // The driver would not say why it did not load the library. It stays open: closed, it would lose data that its C++
+  // library keeps for exceptions.
   if (::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr)
     return fmt::format("the library cannot be loaded: {}", ::dlerror());
   return "";
 }
 
-/// This process's, with what a traced command needs.
+/// This process's environment, with the variables of a traced command.
 std::vector<std::string> environment_for(const TraceCommand& command, const std::vector<std::string>& metrics,
                                          const fs::path& out, bool traced) {
   std::vector<std::string> environment;
@@ -101,14 +102,14 @@ constexpr int kPassedSignals[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
 
 volatile std::sig_atomic_t running = 0;
 
-/// The command has what a terminal sends already: each process of its foreground gets it.
+/// A terminal has already sent its signal to the command, as to each foreground process.
 void pass_on(int signal, siginfo_t* about, void*) {
   const bool of_terminal = about->si_code == SI_KERNEL && (signal == SIGINT || signal == SIGQUIT);
   if (running > 0 && !of_terminal) static_cast<void>(::kill(running, signal));
 }
 
-/// While it lives, what the terminal sends to all is the command's to answer, and what is sent to occbench
-/// goes to the command.
+/// While it lives, the command handles signals that the terminal sends to all, and signals sent to occbench go to the
+/// command.
 class SignalsForCommand {
  public:
   SignalsForCommand() {
@@ -133,7 +134,7 @@ class SignalsForCommand {
   std::vector<std::pair<int, struct sigaction>> before_;
 };
 
-/// Starts the command, to which signals then go. One that comes before it is known whom to pass it on to waits.
+/// Starts the command, to which signals then go. A signal that arrives before its process is known waits.
 std::unique_ptr<ChildProcess> start(const TraceCommand& command,
                                     const std::vector<std::string>& environment) {
   sigset_t passed;
@@ -159,7 +160,7 @@ std::unique_ptr<ChildProcess> start(const TraceCommand& command,
   }
 }
 
-/// Where no process of a traced command has a file.
+/// For the case that no process of a traced command has a file.
 void say_why_no_file(Ending ending, Console& console) {
   if (ending.status != 0) {
     fmt::print(console.err, "occbench trace: the command ended with status {} before it used CUDA\n",

@@ -9,18 +9,18 @@
 
 namespace occbench {
 
-/// While it lives, a line on standard error tells what takes so long and for how long: on a terminal, from two seconds
-/// on. The line goes with it.
+/// While it lives, a line on standard error shows what takes so long, and for how long: on a terminal, after two
+/// seconds. The line disappears with it.
 class Waiting {
  public:
   /// @param what   "predicting"
-  /// @param total  steps that there are; 0 or 1 where they are not told
+  /// @param total  number of steps; 0 or 1 if they are not shown
   explicit Waiting(std::string what, std::size_t total = 0);
   ~Waiting();
   Waiting(const Waiting&) = delete;
   Waiting& operator=(const Waiting&) = delete;
 
-  /// One more step is done. Any thread may say so.
+  /// One more step is done. Any thread may call it.
   void step() {
     ++done_;
   }
@@ -34,7 +34,7 @@ class Waiting {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool over_ = false;
-  std::thread thread_;  ///< none where there is no terminal
+  std::thread thread_;  ///< none if there is no terminal
 };
 
 }  // namespace occbench

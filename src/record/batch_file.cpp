@@ -16,7 +16,7 @@
 namespace occbench {
 namespace {
 
-/// Options and common short names, as columns.
+/// Columns for option names and common short names.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 13> kOtherNames = {{
     {"cc", "compute_capability"},
     {"arch", "compute_capability"},

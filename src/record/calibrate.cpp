@@ -16,7 +16,7 @@ const std::string& name_of(const CaseRecord& record) {
   return record.identity.name;
 }
 
-/// The recorded case's blocks, of the launch whose samples' names begin so.
+/// Blocks of the launch whose sample names begin with `launch`.
 std::vector<RecordedBlock> recorded_blocks(std::span<const CaseRecord> cases, std::span<const Sample> samples,
                                            std::string_view launch) {
   std::vector<RecordedBlock> blocks;
@@ -42,7 +42,7 @@ std::vector<RecordedBlock> recorded_blocks(std::span<const CaseRecord> cases, st
 struct CountedLaunches {
   std::optional<LaunchOnDevice> first;
   std::vector<CalibrationLaunch> independent;
-  std::vector<double> bytes_per_cycle;  ///< of each that reads
+  std::vector<double> bytes_per_cycle;  ///< of each launch that reads
 };
 
 CountedLaunches counted_launches(std::span<const CaseRecord> cases) {
@@ -104,7 +104,7 @@ Calibration read_calibration(std::span<const CaseRecord> cases, std::span<const 
     clocks_are_known = false;
     std::ranges::fill(profile.model.gpc_clock_ppm, 0);
   }
-  // From launch to launch clocks differ less than those that nobody has measured.
+  // Known clocks vary less from launch to launch than unmeasured clocks may differ.
   if (clocks_are_known) profile.model.parameters.gpc_clock_spread_ppm /= 4;
   return {std::move(profile), on.limits, std::move(launches.independent), clocks_are_known};
 }

@@ -9,21 +9,20 @@
 
 namespace occbench {
 
-/// What fit_parameters() fits a profile to.
+/// Input of fit_parameters().
 struct Calibration {
-  DeviceProfile profile;  ///< GPCs, clocks and bandwidth; every parameter where a fit begins
+  DeviceProfile profile;  ///< GPCs, clocks and bandwidth; all parameters at the start of a fit
   Limits limits;
   std::vector<CalibrationLaunch> launches;
   bool clocks_are_known = false;
 };
 
-/// The profile of the device that rows of the experiment `calibration` and their samples are of, named
-/// `name`, or where that is empty as name_of_profile() says. Bandwidth is that of those that read, or that of
-/// a generic profile where none does. Rows of several units of
-/// one kind of device give the kind's profile: groups of SMs and far TPCs are those of the first, whose
-/// samples these are, cycles are fitted to all rows, and clocks, which each unit has its own of, fall by
-/// chance.
-/// @throws InputError where the rows have no counters, or are of several kinds of devices.
+/// Profile of the device that recorded the rows of the experiment `calibration` and their samples. It is named
+/// `name`, or by name_of_profile() if that is empty. Bandwidth is from the launches that read, or from a generic
+/// profile if none does.
+/// Rows of several GPUs of one model give the model's profile. Groups of SMs and far TPCs are those of the first GPU,
+/// whose samples these are. Cycles are fitted to all rows. Clocks differ per GPU and stay random.
+/// @throws InputError if the rows have no counters or are of several models
 Calibration read_calibration(std::span<const CaseRecord> cases, std::span<const Sample> samples,
                              std::string_view name);
 

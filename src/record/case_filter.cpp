@@ -11,10 +11,10 @@
 namespace occbench {
 namespace {
 
-/// Bytes. A filter that names each of its cases takes 1 MB per 5,000.
+/// Bytes. A filter that lists case names takes 1 MB per 5,000.
 constexpr std::int64_t kMostMemory = 64 << 20;
 
-/// Of a message: whoever typed 60,000 letters knows them.
+/// For messages: a user who typed 60,000 letters knows them.
 std::string shortened(const std::string& expression) {
   constexpr std::size_t kShown = 60;
   return expression.size() <= kShown ? expression : expression.substr(0, kShown) + "...";
@@ -60,7 +60,8 @@ std::function<bool(std::string_view)> checked_kernel_filter(const std::string& t
     throw InputError("--kernels '{}' has {} characters; at most {} are taken", shortened(text), text.size(),
                      kMostOfKernelFilter);
   }
-  // Back-references and repetitions of repetitions, which take the C library time and memory without bound, are none here.
+  // Pattern refuses back-references and repetitions of repetitions. They cost the C library unbounded time and
+  // memory.
   static_cast<void>(Pattern(text.starts_with('-') ? text.substr(1) : text, Pattern::Syntax::posix));
   return kernel_filter(text);
 }
@@ -68,7 +69,7 @@ std::function<bool(std::string_view)> checked_kernel_filter(const std::string& t
 void require_not_another_kind(const std::filesystem::path& output, const std::string& begins) {
   std::error_code missing;
   if (!std::filesystem::is_regular_file(output_target(output), missing)) return;
-  // A bencher file begins with the name of a case, which may be that of a kernel.
+  // A bencher file begins with a case name, which may be a kernel's.
   std::string beginning(std::size_t{1} << 20, '\0');
   std::ifstream file(output, std::ios::binary);
   file.read(beginning.data(), std::ssize(beginning));

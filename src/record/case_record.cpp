@@ -18,10 +18,10 @@
 namespace occbench {
 namespace {
 
-// Values that a cell and a member hold in the same form are listed once, for both ways: `way` copies from one
-// to the other.
+// Values that have the same form in a cell and a member are listed once for both directions: `way` copies between
+// them.
 constexpr auto kToRow = [](auto& cell, const auto& value) { cell = value; };
-/// An empty cell leaves a number as it is. A column of an int allows no value that an int cannot have.
+/// An empty cell leaves a number unchanged. A column of an int allows only values of an int.
 constexpr auto kFromRow = []<typename Value>(const auto& cell, Value& value) {
   if constexpr (std::is_same_v<Value, std::optional<int>>) {
     value = cell ? std::optional(static_cast<int>(*cell)) : std::nullopt;
@@ -176,7 +176,7 @@ Limiters parse_limiters(std::string_view text, std::string_view column = "limite
   return limiters;
 }
 
-/// The column counters_status also says what else than counters of whole launches was read.
+/// The column counters_status also names sources other than counters of whole launches.
 std::string status_text(const Readings& readings) {
   if (readings.achieved_source == AchievedSource::sampled) return "sampled";
   if (readings.achieved_source == AchievedSource::simulated) return "simulated";
@@ -200,7 +200,7 @@ void read_status(const std::string& text, Readings& readings) {
   }
 }
 
-/// Name and quality; a name without a known one in parentheses is a name alone.
+/// Name and quality. If the parentheses do not have a known quality, all of it is the name.
 std::pair<std::string, std::optional<ProfileQuality>> parse_profile(std::string_view text) {
   for (const ProfileQuality quality : kAllProfileQualities) {
     const std::string end = profile_text("", quality);
@@ -209,7 +209,7 @@ std::pair<std::string, std::optional<ProfileQuality>> parse_profile(std::string_
   return {std::string(text), std::nullopt};
 }
 
-/// What `parse` makes of a cell; empty where the cell is.
+/// The parsed cell; empty if the cell is.
 template <typename Parse>
 auto parsed(const Text& cell, Parse parse) -> std::optional<decltype(parse(cell))> {
   if (cell.empty()) return std::nullopt;
@@ -280,11 +280,11 @@ void leave_out_impossible_readings(Row& row) {
 
 constexpr std::string_view kNone = "none";
 
-/// What tells kernels of one short name apart.
+/// Precedes the hash that distinguishes kernels of one short name.
 constexpr std::string_view kBeforeHash = " #";
 constexpr std::size_t kDigitsOfHash = 8;
 
-/// Of the longest stall: allocations that stall as long run out together.
+/// Share of the longest stall: allocations that stall this long run out together.
 constexpr double kAsLong = 0.9;
 
 constexpr std::string_view kColumn = "gpu_state";
@@ -402,7 +402,7 @@ Row row_of(const CaseRecord& record) {
   row.first_gpc = record.first_gpc;
   if (record.compiled) {
     copy_compiled(row, *record.compiled, kToRow);
-    // The runtime does not say how many there are.
+    // The runtime does not report their number.
     if (record.compiled->usage.barriers == 0) row.barriers.reset();
   }
   if (record.theory) {

@@ -24,15 +24,15 @@ constexpr std::string_view without_trailing_underscore(std::string_view name) {
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
-// Readings have bounds beyond what a GPU can do, so that none of theirs is refused.
+// Bounds lie beyond what a GPU can do, so that no reading of a GPU is refused.
 
-/// Percentages of a whole: a counter of an SM that works beside others can pass 100 a little.
+/// Percentages of a whole. The counter of an SM that works beside others can slightly exceed 100.
 constexpr std::int64_t kMostPercent = 1000;
-/// Points are differences of percentages. They pass 200 where other launches fill an SM.
+/// Points are differences of percentages. They exceed 200 if other launches fill an SM.
 constexpr std::int64_t kMostPoints = 10'000;
 /// Times, cycles, clocks, bytes, rates: more than any GPU counts in a launch.
 constexpr std::int64_t kMostOfReal = 1'000'000'000'000'000'000;
-/// Four times what any compute capability to date gives a thread.
+/// Four times the limit per thread of any compute capability to date.
 constexpr std::int64_t kMostRegisters = 1024;
 
 constexpr Range at_least(std::int64_t low) {
@@ -116,7 +116,7 @@ std::string table() {
   return text_table(lines, "<");
 }
 
-/// @param scales  whether the objects have the scale of counters
+/// @param scales  whether to include the scale of counters
 std::vector<Json> flat_columns(bool scales) {
   std::vector<Json> objects;
   for (const Column& column : columns()) {

@@ -13,8 +13,8 @@ namespace occbench {
 /// Version of columns.inc, raised when a column changes its name or meaning, or goes away.
 inline constexpr std::int64_t kSchema = 3;
 
-/// Which occbench reads rows of another schema, for a message: "occbench up to commit 2128df7 reads it".
-/// @param schema  not kSchema; empty where a file does not say
+/// The occbench that reads rows of another schema, for a message: "occbench up to commit 2128df7 reads it".
+/// @param schema  not kSchema; empty if a file does not say
 std::string reader_of_schema(Integer schema);
 
 /// How the gate treats a column.
@@ -25,7 +25,7 @@ enum class GateRule {
   exact,             ///< known before the launch: any difference is a regression
   lower_is_better,   ///< known before the launch: more is a regression, less a note
   higher_is_better,  ///< known before the launch: less is a regression, more a note
-  consequence,       ///< known before the launch, follows from such columns: as grave as they are
+  consequence,       ///< known before the launch, follows from such columns: as severe as they are
   measured,          ///< compared within a tolerance
   time,              ///< compared by a test over the samples
   status,            ///< says whether the row can be compared at all
@@ -42,10 +42,10 @@ constexpr bool is_exact(GateRule rule) {
 
 /// Which cases read the counter of a column.
 enum class CounterRead {
-  always,      ///< all, and the counted launches of programs
-  every_case,  ///< all; the unit that these are of makes a session slower, so programs do without. They fit one
-               ///< pass with those above
-  full_suite,  ///< those of the full suite, together with those above; they take passes more
+  always,      ///< all cases, and the counted launches of programs
+  every_case,  ///< all cases, not programs: this counter unit makes a session slower. They fit one pass with
+               ///< those above
+  full_suite,  ///< cases of the full suite, together with those above; they take more passes
 };
 
 /// "always", "every_case" or "full_suite".
@@ -81,10 +81,10 @@ std::span<const Column> columns();
 enum class UnitKind {
   pipe,          ///< of an SM
   memory_of_sm,  ///< L1 and shared memory
-  memory,        ///< that all SMs share
+  memory,        ///< shared by all SMs
 };
 
-/// A unit of the GPU that the column unit_use has a key of.
+/// A GPU unit with a key in the column unit_use.
 struct Unit {
   std::string_view key;  ///< "tensor"
   UnitKind kind;
@@ -92,20 +92,20 @@ struct Unit {
   ColumnCounter counter;
 };
 
-/// All in the order of the column.
+/// All units, in the order of the column.
 std::span<const Unit> units();
 
-/// What a unit can be used, percent.
+/// Possible values of a unit's use, percent.
 Range use_range();
 
-/// Of columns and units.
+/// A counter of a column or a unit.
 struct NamedCounter {
   std::string_view name;
   std::string_view unit;
   ColumnCounter counter;
 };
 
-/// All that fill a column, or a key of one.
+/// All counters that fill a column or a key of one.
 std::span<const NamedCounter> named_counters();
 
 /// "text", "integer" or "real".
@@ -114,13 +114,13 @@ std::string_view type_name(const Column& column);
 /// nullptr if there is no such column.
 const Column* find_column(std::string_view name);
 
-/// A real as the CSV shows it: with up to four decimals.
+/// A real as in the CSV: with up to four decimals.
 std::string real_text(double value);
 
-/// A row's value as a number; empty for text, and where there is none.
+/// A row's value as a number; empty for text or if there is none.
 Real number_of(const Row& row, const Column& column);
 
-/// A row's value as the CSV shows it: integers in full, reals as real_text, empty if not measured.
+/// A row's value as in the CSV: integers in full, reals as real_text, empty if not measured.
 std::string cell_text(const Row& row, const Column& column);
 
 /// Sets a row's value from a CSV cell. @throws InputError if the cell is not what the column holds, or out of
@@ -130,15 +130,15 @@ void set_cell(Row& row, const Column& column, std::string_view text);
 /// @throws InputError naming column, value and range for a number that is out of its column's range.
 void require_in_range(const Column& column, double value);
 
-/// The same for the row's value, where it is a number.
+/// The same for the row's value if it is a number.
 void require_in_range(const Row& row, const Column& column);
 
 /// Every column with name, type, unit, gate rule, hardware counter and meaning.
 /// @param format  table (for a terminal), markdown (as in results/README.md), csv, or json (what the Python parts read)
 std::string column_list(std::string_view format);
 
-/// Whether a launch never waits for anything outside its SM: its declared work is clock polls, issue slots or a pipe, and it
-/// spills nothing. False where the case does not say. @param work  as in that column
+/// Whether a launch never waits for anything outside its SM: its declared work is clock polls, issue slots or a pipe,
+/// and it spills nothing. False if the case does not say. @param work  as in that column
 bool is_bound_by_sm(std::string_view work, bool spills);
 
 /// Whether a case declares that its warps wait for atomic operations in L2. @param expected_cause  as in that column

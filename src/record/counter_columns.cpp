@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kWarpsActive = "sm__warps_active.sum";
 constexpr std::string_view kCyclesActiveMax = "sm__cycles_active.max";
 
-/// What keeps a waiting block from being launched.
+/// Allocations that can stall the launch of a waiting block.
 constexpr std::pair<Limiter, std::string_view> kAllocations[] = {{Limiter::registers, "register"},
                                                                  {Limiter::shared_memory, "shmem"},
                                                                  {Limiter::blocks, "cta"},
@@ -30,7 +30,7 @@ std::span<const double> readings_of(const ReadingsByCounter& readings, std::stri
   return found == readings.end() ? std::span<const double>() : std::span<const double>(found->second);
 }
 
-/// Of a counter or, reading by reading, of several with + between. Empty where one of them has none.
+/// Values of a counter, or sums per reading of several joined by +. Empty if one of them has no readings.
 std::vector<double> sums_of(const ReadingsByCounter& readings, std::string_view metrics) {
   std::vector<double> sums;
   for (const std::string_view metric : split(metrics, '+')) {
@@ -43,13 +43,13 @@ std::vector<double> sums_of(const ReadingsByCounter& readings, std::string_view 
   return numbers_of(sums);
 }
 
-/// Median of what stalled the launch of blocks, cycles summed over TPCs; empty where it was not read.
+/// Median cycles, summed over TPCs, for which the allocation stalled block launches; empty if not read.
 std::optional<double> stalled_cycles(const ReadingsByCounter& readings, std::string_view allocation) {
   const std::vector<double> cycles = numbers_of(readings_of(readings, stall_counter(allocation)));
   return cycles.empty() ? std::nullopt : std::optional(median(cycles));
 }
 
-/// Warps active over the SM's maximum, over all SMs and the longest SM's active cycles, for each launch.
+/// Active warps over the SM's maximum, over all SMs and the longest SM's active cycles, per launch.
 std::vector<double> elapsed_occupancy(const ReadingsByCounter& readings, double warp_slots) {
   const std::span<const double> warps = readings_of(readings, kWarpsActive);
   const std::span<const double> cycles = readings_of(readings, kCyclesActiveMax);
@@ -76,7 +76,7 @@ ScaledMetric metric_of(std::string_view name) {
   for (const auto& [shown, metric] : kNcuNames) {
     if (shown == name) return metric;
   }
-  // What a part of a pipe's work, as of pipe_tensor_op_hmma, takes of the pipe; pipe_fmaheavy is a pipe of its own.
+  // A part of a pipe's work, as of pipe_tensor_op_hmma, counts as use of the pipe. pipe_fmaheavy is a separate pipe.
   for (const std::string_view family : {"sm__inst_executed_pipe_", "sm__pipe_"}) {
     if (!name.starts_with(family) || !name.ends_with(".avg.pct_of_peak_sustained_active")) continue;
     for (const Unit& unit : units()) {

@@ -13,7 +13,7 @@
 
 namespace occbench {
 
-/// What files of Windows begin with.
+/// Text files of Windows begin with it.
 inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 /// A CSV file as text cells: RFC 4180, UTF-8, first line = names.
@@ -24,19 +24,19 @@ struct CsvTable {
   std::size_t whole_bytes = 0;     ///< length of the text up to the last line end that ends a row
 };
 
-/// What a last line without a line end is.
+/// Meaning of a last line without a line end.
 enum class LastLine {
   complete,  ///< a row like others: files that people and other programs wrote
   torn,      ///< a row that was being written when the writer died: left out
 };
 
-/// Lines end in LF or CR LF; a byte order mark and blank lines are passed over.
-/// @throws InputError with `source`, line and column where the text is not such a file, a name occurs twice
-/// or a row has more or fewer cells than there are names; with `source` where it is UTF-16.
+/// Lines end in LF or CR LF; a byte order mark and blank lines are skipped.
+/// @throws InputError with `source`, line and column if the text is not such a file, a name occurs twice or a row has
+/// more or fewer cells than there are names; with `source` if it is UTF-16.
 CsvTable parse_csv(std::string_view text, std::string_view source, LastLine last_line = LastLine::complete);
 
-/// The cells of one record without its line end. @param line  of the file, that the record starts on
-/// @throws InputError with `source`, line and column where the text is not one record
+/// The cells of one record without its line end. @param line  line of the file on which the record starts
+/// @throws InputError with `source`, line and column if the text is not one record
 std::vector<std::string> csv_cells(std::string_view record, std::string_view source, std::size_t line);
 
 /// One record with its line end (LF), quoted where RFC 4180 needs it.
@@ -48,63 +48,62 @@ std::string csv_record(const Row& row);
 std::string samples_header();
 std::string csv_record(const Sample& sample);
 
-/// Reads rows by column name; unknown columns become `extra`. A last line without its end is left out: a run
-/// was stopped while it wrote it. @throws InputError naming file, line and column, also where there are no
-/// names of cases.
+/// Reads rows by column name; unknown columns become `extra`. A last line without its end is left out, because a run
+/// was stopped while writing it. @throws InputError naming file, line and column, also if the file has no case names.
 /// @param torn  set to whether there was such a line
 std::vector<Row> read_rows(const std::filesystem::path& file, bool* torn = nullptr);
 std::vector<Row> parse_rows(std::string_view text, std::string_view source);
-/// The first half: the cells, in a text that is a file of rows and of nothing else. Those of schema 2 are converted.
+/// The first half: the cells of a text that is a file of rows and nothing else. Rows of schema 2 are converted.
 CsvTable parse_row_table(std::string_view text, std::string_view source);
 std::vector<Row> rows_of(const CsvTable& table, std::string_view source);
 
 /// `FILE.samples.csv` for `FILE.csv`.
 std::filesystem::path samples_path(const std::filesystem::path& rows_file);
-/// The names that samples beside a file of rows may have: as they are written, and compressed by gzip.
+/// Possible names of samples beside a file of rows: as written, and compressed by gzip.
 std::vector<std::filesystem::path> samples_forms(const std::filesystem::path& rows_file);
-/// The first of them that is there. Empty where there are none.
+/// The first of them that exists. Empty if none does.
 std::filesystem::path samples_beside(const std::filesystem::path& rows_file);
-/// @throws InputError if `output`, or samples beside it, would take the place of a file that is read or of its samples
+/// @throws InputError if `output`, or samples beside it, would replace an input file or its samples
 void require_not_input(const std::filesystem::path& output, std::span<const std::filesystem::path> inputs);
 std::vector<Sample> read_samples(const std::filesystem::path& samples_file);
 std::vector<Sample> parse_samples(std::string_view text, std::string_view source);
 
-/// A file that has another name now.
+/// A renamed file.
 struct SetAside {
   std::filesystem::path file;
   std::filesystem::path kept_as;
 };
 
-/// Renames a file of rows that a new run would replace, and its samples in either form to `FILE.csv.20261123T113502Z`: by the
-/// time of their last change, and with an end that no folder of runs is searched for. A link stays. Files with nothing
-/// below a header are left.
+/// Renames a file of rows that a new run would replace, and its samples in either form, to
+/// `FILE.csv.20261123T113502Z`: the time of their last change. Searches of run folders skip this extension. A link
+/// stays. Files with nothing below a header are left.
 /// @throws InputError if one cannot be renamed
 std::vector<SetAside> set_aside(const std::filesystem::path& rows_file);
 /// Renames one file likewise. @returns its new name @throws InputError if it cannot be renamed
 std::filesystem::path renamed_aside(const std::filesystem::path& file);
-/// A further name for a file that is about to be replaced, under which it stays. @throws InputError if it cannot have one
+/// Gives a file that is about to be replaced a second name, under which it stays. @throws InputError if it cannot
+/// have one
 std::filesystem::path linked_aside(const std::filesystem::path& file);
 
-/// A file of rows and its samples that grow by one case at a time and are whole after every one of them: the
-/// samples are appended first, then the row in a single write, and both are on disk (fsync) when `append`
-/// returns. No other process can open it meanwhile but those that this one starts (FileLock).
+/// A file of rows and its samples that grow by one case at a time and are complete after each. The samples are
+/// appended first, then the row in a single write. Both are on disk (fsync) when `append` returns. Meanwhile only
+/// this process and those that it starts can open the file (FileLock).
 class RunFile {
  public:
   enum class Mode {
     create,  ///< a new run; a file that exists already is replaced
-    resume,  ///< keep what is there: a torn last line and samples without a row are cut off
+    resume,  ///< keep existing rows: a torn last line and samples without a row are cut off
   };
 
-  /// @throws InputError if the file cannot be written, another process is writing it, or on resume is not a
-  /// file of this schema and these columns.
+  /// @throws InputError if the file cannot be written, another process is writing it, or on resume it is not a file
+  /// of this schema and these columns.
   RunFile(const std::filesystem::path& rows_file, Mode mode, std::vector<std::string> extra = {});
 
-  /// Whether the rows that were there on resume and those to come, with the provenance and the experiment of
-  /// `next`, can stand in one file. @throws InputError if one is of another GPU, or one of the experiment of
-  /// another commit
+  /// Checks that the rows found on resume and those to come, with the provenance and experiment of `next`, can be in
+  /// one file. @throws InputError if a row is of another GPU, or one of the experiment is of another commit
   void require_same_origin(const Row& next) const;
 
-  /// Rows that were there on resume.
+  /// Rows found on resume.
   const std::vector<Row>& finished() const {
     return finished_;
   }
@@ -115,7 +114,7 @@ class RunFile {
   void append(const Row& row, std::span<const Sample> samples) {
     append_all({&row, 1}, samples);
   }
-  /// Likewise several cases, all of them or, with a disk that fills, some.
+  /// The same for several cases: all of them or, if the disk fills up, some.
   void append_all(std::span<const Row> rows, std::span<const Sample> samples);
 
  private:
@@ -130,10 +129,11 @@ class RunFile {
 /// Whether the first line of a text names all of these columns.
 bool has_names(std::string_view text, const std::vector<std::string_view>& names);
 
-/// What a file is that a user took for a file of rows, and what to do: of traces, of samples and of what is no table. Else empty.
+/// Describes a file that a user took for a file of rows, and says what to do: for traces, samples and files that are
+/// not a table. Else empty.
 std::string what_else_it_is(std::string_view text);
 
-/// @throws InputError with `source` and what_else_it_is, where that is known
+/// @throws InputError with `source` and what_else_it_is, if that is known
 void refuse_other_files(std::string_view text, std::string_view source);
 
 }  // namespace occbench

@@ -77,7 +77,7 @@ Json parse_json(std::string_view text, std::string_view source) {
     throw InputError("{} has a NUL character; JSON is text", source);
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
     throw InputError("{} is empty, and JSON is wanted", source);
-  std::vector<std::set<std::string>> keys;  // of the objects that are open
+  std::vector<std::set<std::string>> keys;  // of the open objects
   const auto check = [&](int depth, Json::parse_event_t event, const Json& parsed) {
     if (static_cast<std::size_t>(depth) >= kMaxJsonDepth) throw InputError("{} {}", source, kTooDeep);
     if (event == Json::parse_event_t::object_start) keys.emplace_back();

@@ -12,8 +12,8 @@ namespace occbench {
 
 using Json = nlohmann::ordered_json;
 
-/// An object with every column by name, in the order of the CSV; what was not measured is null, text that is
-/// not known an empty string. Columns beyond the table follow as text.
+/// An object with every column by name, in the order of the CSV. Unmeasured values are null, unknown text is an empty
+/// string. Columns beyond the table follow as text.
 Json row_to_json(const Row& row);
 
 /// The columns of row_to_json() that have a value.
@@ -25,18 +25,18 @@ std::string json_text(const Json& value, int indent = 2);
 /// A value of a flat object as a CSV cell: null is empty, reals as the recorded rows have them.
 std::string cell_text(const Json& value);
 
-/// Objects without objects in them as CSV, whose first line is the names of the first.
+/// Flat objects as CSV; the first line has the names of the first object.
 std::string flat_csv(std::span<const Json> objects);
 
-/// The same as a JSON array, one a line.
+/// The same as a JSON array, one object per line.
 std::string flat_json(std::span<const Json> objects);
 
-/// Objects and arrays within each other: files that occbench reads have at most 5.
+/// Nesting depth of objects and arrays: files that occbench reads have at most 5.
 inline constexpr std::size_t kMaxJsonDepth = 64;
 inline constexpr std::string_view kTooDeep = "has objects or arrays within each other deeper than 64";
 
-/// @throws InputError with `source`, and line and column as the parser states them; also where an object has a key
-/// twice, values are nested deeper than kMaxJsonDepth or the text has a NUL, which the parser would take for its end.
+/// @throws InputError with `source`, and the parser's line and column; also if an object has a key twice, values are
+/// nested deeper than kMaxJsonDepth or the text has a NUL, which the parser would take for its end.
 Json parse_json(std::string_view text, std::string_view source);
 
 }  // namespace occbench

@@ -6,7 +6,7 @@
 namespace occbench {
 namespace {
 
-/// How kernels of one are known by their names. A name matches that has both parts.
+/// Recognizes a library's kernels by name. A name matches if it has both parts.
 struct LibraryPattern {
   std::string_view begins;    ///< the function's name with its namespaces, without return type, begins so
   std::string_view contains;  ///< the whole name, parameters included, contains this
@@ -19,7 +19,7 @@ constexpr KernelLibrary kCublas{
         "batch several products in a call, time other algorithms "
         "(cublasLtMatmulAlgoGetHeuristic), or change shapes, data type or workspace",
     .has_producers = true};
-/// The switch lets engines of convolutions be timed, and no others.
+/// The switch lets engines of convolutions be timed, no others.
 constexpr KernelLibrary kConvolution{
     "cuDNN",
     "let other engines be timed (torch.backends.cudnn.benchmark), or change batch, layout or data type"};
@@ -28,7 +28,7 @@ constexpr KernelLibrary kLayout{
     .caller_can_change =
         "give it tensors in the layout that the next kernel reads (channels_last), which spares this one",
     .is_spared = true};
-/// One block a channel: larger batches give it no more of them.
+/// One block per channel: larger batches do not give it more.
 constexpr KernelLibrary kBatchNorm{
     "cuDNN", "change layout (channels_last) or data type, for which it has other kernels"};
 constexpr KernelLibrary kCudnn{.name = "cuDNN",
@@ -73,7 +73,7 @@ constexpr KernelLibrary kInductor{"torch.compile",
                                   "and num_stages, or give it larger tensors"};
 constexpr KernelLibrary kCupy{"CuPy", "fuse calls (cupy.fuse, ElementwiseKernel), or give it larger arrays"};
 constexpr KernelLibrary kXla{"XLA", "change shapes, or what is compiled together in one jit"};
-/// What it launches while it times kernels to choose among them: one that spins until they are launched, and what fills and checks
+/// Launches of the autotuner: a kernel that spins until the timed ones are launched, and kernels that fill and check
 /// their buffers.
 constexpr KernelLibrary kXlaTuner{.name = "XLA's autotuner",
                                   .caller_can_change =
@@ -82,9 +82,9 @@ constexpr KernelLibrary kXlaTuner{.name = "XLA's autotuner",
                                       "choose among kernels",
                                   .is_spared = true};
 
-// Names as traced programs have them (results/nvidia-h100-80gb-hbm3/programs). Those of volta_, turing_, ampere_, other
-// xmma_ kernels, NCCL, cuSPARSE and torch.compile are as public profiles show them, those of FlashAttention, xFormers, DeepGEMM and
-// vLLM as their public sources.
+// Names from traced programs (results/nvidia-h100-80gb-hbm3/programs). Those of volta_, turing_, ampere_, other xmma_
+// kernels, NCCL, cuSPARSE and torch.compile are from public profiles. Those of FlashAttention, xFormers, DeepGEMM and
+// vLLM are from their public sources.
 constexpr LibraryPattern kPatterns[] = {
     {"", "__5x_cudnn", &kConvolution},
     {"", "__5x_cublas", &kCublas},
@@ -158,7 +158,8 @@ constexpr LibraryPattern kPatterns[] = {
     {"stream_executor::", "", &kXla},
 };
 
-/// Instructions of which XLA makes a kernel of their own, called wrapped_subtract, or wrapped_subtract_1 if there are more.
+/// Instructions that XLA compiles to separate kernels, called wrapped_subtract, or wrapped_subtract_1 if there are
+/// more.
 // clang-format off
 constexpr std::string_view kXlaInstructions[] = {
     "abs", "add", "and", "atan2", "bitcast_convert", "broadcast", "cbrt", "ceil", "clamp", "compare",
@@ -193,7 +194,7 @@ bool is_compiled_by_pytorch(std::string_view name) {
   return stem.size() < name.size() && stem.ends_with("_vectorized");
 }
 
-/// Of compilers whose kernels have the names of C, without parameters: those of most other kernels have some.
+/// A compiler whose kernels have C names, without parameters. Names of most other kernels have parameters.
 const KernelLibrary* compiler_of(std::string_view name) {
   if (is_xla_instruction(name)) return &kXla;
   return is_compiled_by_pytorch(name) ? &kPytorch : nullptr;

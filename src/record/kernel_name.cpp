@@ -17,7 +17,7 @@
 #include "occupancy/text.hpp"
 #include "record/kernel_library.hpp"
 
-/// Of GCC's C++ library (cmake/demangler.cmake). @returns 0 if the name is a mangled one
+/// From GCC's C++ library (cmake/demangler.cmake). @returns 0 if the name is a mangled one
 extern "C" int __gcclibcxx_demangle_callback(const char* mangled,
                                              void (*piece)(const char*, std::size_t, void*), void* opaque);
 
@@ -27,11 +27,11 @@ namespace {
 /// Template arguments deeper than this are cut in any name.
 constexpr int kDeepest = 8;
 
-/// What nvcc calls an anonymous namespace begins so.
+/// nvcc's names of anonymous namespaces begin so.
 constexpr std::string_view kAnonymousIdentifier = "_GLOBAL__N__";
 
-/// What CUB and Thrust call their inline namespaces begins so: the version follows, then the architectures of the
-/// build, as in CUB_300001_SM_800_900 or, before CCCL 2.8, THRUST_200700_860_NS.
+/// The inline namespaces of CUB and Thrust begin so. The version follows, then the architectures of the build, as in
+/// CUB_300001_SM_800_900 or, before CCCL 2.8, THRUST_200700_860_NS.
 constexpr std::string_view kLibraries[] = {"CUB_", "THRUST_"};
 
 bool is_name_character(char character) {
@@ -131,7 +131,8 @@ std::string without_architectures(std::string text) {
   return text;
 }
 
-/// The text of the length that stands at `at`, and where it ends, with that before it; none where no length stands there.
+/// Reads a length at `at`, then `before`, then a text of that length. @returns the text and its end; empty if they
+/// are not there
 std::optional<std::pair<std::string_view, std::size_t>> text_of_length(std::string_view name, std::size_t at,
                                                                        std::string_view before = "") {
   std::size_t length = 0;
@@ -143,7 +144,7 @@ std::optional<std::pair<std::string_view, std::size_t>> text_of_length(std::stri
 }
 
 /// "_GLOBAL__N__sample_cu" of nvcc's "_GLOBAL__N__303738f4_9_sample_cu_main": a hash, the length of the file's name,
-/// the name, and what tells modules apart. Empty for others.
+/// the name, and a part that distinguishes modules. Empty for others.
 std::string anonymous_of_any_build(std::string_view identifier) {
   constexpr std::size_t kHashDigits = 8;
   const std::string_view rest = identifier.substr(kAnonymousIdentifier.size());
@@ -164,8 +165,8 @@ std::string library_of_any_build(std::string_view identifier) {
 }
 
 /// Replaces the identifiers of a mangled name that begin so, each with its length before it. The digits before an
-/// identifier may be those of another that ends there: of the lengths that they can mean, the shortest that
-/// `replace` takes is the identifier's.
+/// identifier may belong to another that ends there, so several lengths are possible. The shortest that `replace`
+/// accepts is used.
 void replace_identifiers(std::string& name, std::string_view beginning,
                          std::string (*replace)(std::string_view identifier)) {
   for (std::size_t at = name.find(beginning); at != std::string::npos; at = name.find(beginning, at + 1)) {
@@ -184,8 +185,8 @@ void replace_identifiers(std::string& name, std::string_view beginning,
   }
 }
 
-/// Takes away what numba tags a function with: "B2v1", which of its compilations in the process this is, and behind
-/// it a hash of how it was compiled.
+/// Removes numba's tags of a function: "B2v1", the number of its compilation in the process, and then a hash of how
+/// it was compiled.
 void remove_tags_of_numba(std::string& name) {
   for (std::size_t at = name.find('B'); at != std::string::npos; at = name.find('B', at + 1)) {
     const auto version = text_of_length(name, at + 1);
@@ -197,11 +198,11 @@ void remove_tags_of_numba(std::string& name) {
   }
 }
 
-/// What the demangler tells piece by piece, up to kMostOfDemangledName. It has no way to be stopped but to leave it: all that
-/// it has is on its stack.
+/// Receives the demangler's output piece by piece, up to kMostOfDemangledName. The demangler can only be stopped by
+/// leaving it: all that it has is on its stack.
 class BoundedText {
  public:
-  /// @returns false if the name is no mangled one or stands for too much
+  /// @returns false if the name is not mangled or stands for too much
   bool is_demangled(const char* mangled) {
     return setjmp(too_much_) == 0 && __gcclibcxx_demangle_callback(mangled, add, this) == 0;
   }
@@ -229,7 +230,7 @@ std::string cut_to_length(const std::string& text) {
   return shortened(text, kLongestKernelName, kLongestKernelName - kTail - kBetween.size(), kBetween);
 }
 
-/// Of relocatable device code: nvcc puts the module in front of what a file keeps to itself, and with it hashes of its path.
+/// For relocatable device code nvcc puts the module, with hashes of its path, in front of a file's internal names.
 ///   __nv_static_25__f2289418_4_k_cu_a83b04ce__Z4statPf -> _Z4statPf
 std::string without_module(const std::string& name) {
   constexpr std::string_view kStatic = "__nv_static_";
@@ -247,7 +248,7 @@ std::string demangled_kernel_name(const std::string& name) {
 }
 
 std::string source_name(const std::string& symbol) {
-  // Instances of templates are spelled with their return type.
+  // Demangled template instances include the return type.
   const std::string name = demangled_kernel_name(symbol);
   return name.starts_with("void ") ? name.substr(5) : name;
 }

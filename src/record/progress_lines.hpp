@@ -6,10 +6,10 @@
 
 namespace occbench {
 
-// How a measuring program tells whoever started it how far it is: a line when a case begins, and one when its row
-// is in the file. The file of rows is the only record of what was measured.
+// A measuring program reports its progress to its parent: a line when a case begins, and one when its row is in the
+// file. Only the file of rows records what was measured.
 
-/// A case has begun, or has its row in the file. One that begins and does not end took the process with it.
+/// A case has begun, or has its row in the file. A case that begins and does not end has ended the process.
 struct CaseProgress {
   std::string full_name;  ///< experiment/case
   bool ended = false;
@@ -20,7 +20,7 @@ inline std::string progress_line(const CaseProgress& progress) {
   return (progress.ended ? "ended " : "begun ") + progress.full_name + "\n";
 }
 
-/// Of a line without its end; empty for what progress_line does not write.
+/// Parses a line without its end; empty for lines that progress_line does not write.
 inline std::optional<CaseProgress> parse_progress_line(std::string_view line) {
   const bool ended = line.starts_with("ended ");
   if (!ended && !line.starts_with("begun ")) return std::nullopt;

@@ -27,7 +27,7 @@ std::chrono::sys_seconds parse_iso_time(std::string_view text) {
   stream.imbue(std::locale::classic());
   std::tm time{};
   stream >> std::get_time(&time, "%Y-%m-%dT%H:%M:%SZ");
-  // get_time is lenient: only what would be written so is a time.
+  // get_time is lenient: only the form that iso_text writes is accepted.
   const std::time_t seconds = ::timegm(&time);
   if (stream.fail() || iso_text(seconds) != text) {
     throw InputError("'{}' is not a time; write it as 2026-03-01T12:34:56Z", text);

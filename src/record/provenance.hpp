@@ -12,12 +12,12 @@ std::string iso_time(std::chrono::system_clock::time_point when);
 /// Reads what iso_time writes. @throws InputError if the text has another form.
 std::chrono::sys_seconds parse_iso_time(std::string_view text);
 
-/// The machine's name as the kernel has it; empty if it has none.
+/// The machine's host name; empty if it has none.
 std::string host_name();
 
-/// The commit that this program was built from: 12 hexadecimal digits, with `-dirty` where tracked files
-/// differed from it; what the CMake variable OCCBENCH_COMMIT says, where it is set; `unknown` if the source is neither
-/// a git checkout nor made by `git archive`.
+/// The commit that this program was built from: 12 hexadecimal digits, with `-dirty` if tracked files differed from
+/// it. The CMake variable OCCBENCH_COMMIT replaces it if set. `unknown` if the source is neither a git checkout nor
+/// made by `git archive`.
 std::string_view build_commit();
 
 }  // namespace occbench

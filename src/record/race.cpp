@@ -13,7 +13,7 @@
 namespace occbench {
 namespace {
 
-// Files that users have are read by these words.
+// These words are in users' files.
 constexpr std::string_view kLeftOut = "left out: ";
 constexpr std::string_view kRuledOut = "ruled out: ";
 constexpr std::string_view kByIntervals = " (95 % intervals)";
@@ -21,20 +21,18 @@ constexpr std::string_view kAsFast = "not told from the fastest";
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-/// One launch is enough where it takes so many times the fastest: launches that something else disturbs are
-/// rarely as much longer.
+/// One launch is enough if it takes this many times the fastest. A disturbance rarely makes a launch so much longer.
 constexpr double kHopeless = 1.5;
-/// Two launches say no more than the spread at which a case's times are called unstable, and what events
-/// resolve (harness/measure_case.cpp).
+/// Two launches cannot resolve less than the spread of unstable times, or than events can (harness/measure_case.cpp).
 constexpr double kSpread = 0.05;
 constexpr double kResolutionUs = 0.5;
 /// The fewest that give a 95 % interval: 2 x 0.5^6 = 3 %.
 constexpr std::size_t kTurn = 6;
 constexpr std::size_t kMostLaunches = 96;
-/// Configurations nearer to one another are taken to be as fast.
+/// Configurations nearer to one another count as equally fast.
 constexpr double kIndifference = 0.01;
-/// Challengers of the fastest in a turn: their number is halved (successive halving: Karnin, Koren and Somekh, ICML 2013)
-/// down to this.
+/// Fewest challengers of the fastest in a round. Their number is halved down to this (successive halving: Karnin,
+/// Koren and Somekh, ICML 2013).
 constexpr std::size_t kFewestPlaces = 4;
 /// Random configurations before neighbours are followed: with 20 of them one is among the best 14 % with 95 %.
 constexpr std::size_t kFirstSample = 20;
@@ -75,7 +73,7 @@ class Field {
   static double median_of(const Runner& runner) {
     return median(runner.times);
   }
-  /// Above which a configuration's time hardly is.
+  /// A configuration's time is hardly above this.
   static double upper(const Runner& runner) {
     return runner.times.size() < kTurn ? *std::ranges::max_element(runner.times)
                                        : median_interval(runner.times).second;
@@ -130,7 +128,7 @@ class Field {
     runner.times.insert(runner.times.end(), more.begin(), more.end());
   }
 
-  /// A configuration with a wrong result is out before it rules others out.
+  /// A configuration with a wrong result leaves before it rules others out.
   bool is_right(std::size_t number) {
     Runner& runner = runners_[number];
     if (!runner.right) runner.right = racers_.is_right(number);
@@ -157,7 +155,7 @@ class Field {
     return numbers;
   }
 
-  /// The fastest that is right, by all its launches.
+  /// Finds the fastest configuration with a correct result, by all its launches.
   void find_best() {
     best_us_ = best_upper_us_ = kNever;
     for (const std::size_t number : racing()) {
@@ -172,7 +170,7 @@ class Field {
     racers_.ruled_out(number, outcome, why);
   }
 
-  /// All whose least time is above the fastest.
+  /// Rules out all whose least time is above the fastest.
   template <typename Least>
   void rule_out(const Least& least) {
     find_best();
@@ -189,7 +187,7 @@ class Field {
     }
   }
 
-  /// Whether it cannot be faster than the fastest by more than makes a difference.
+  /// Whether it cannot be faster than the fastest by more than kIndifference.
   bool is_told(const Runner& runner) const {
     return runner.times.size() >= kTurn && lower(runner) >= (1 - kIndifference) * best_upper();
   }
@@ -201,7 +199,7 @@ class Field {
     return std::ranges::all_of(left, [&](std::size_t number) { return is_told(runners_[number]); });
   }
 
-  /// The fastest, and those of the others that may be faster yet: of these the most promising half of the turn before.
+  /// The fastest, and the others that may still be faster: at most the more promising half of the previous round.
   std::vector<std::size_t> next_turn() {
     std::vector<std::size_t> numbers = racing();
     const std::size_t fastest = numbers.front();
@@ -216,7 +214,7 @@ class Field {
 
   void take_turns() {
     std::vector<std::size_t> order = next_turn();
-    // Back and forth, so that a GPU that warms up favours none.
+    // Back and forth, so that a GPU that warms up does not favour any.
     if (std::exchange(backwards_, !backwards_)) std::ranges::reverse(order);
     for (const std::size_t number : order) {
       if (racers_.must_stop()) return;
@@ -303,7 +301,7 @@ std::pair<double, double> median_interval(std::span<const double> readings) {
   std::vector<double> sorted(readings.begin(), readings.end());
   std::ranges::sort(sorted);
   const auto count = static_cast<double>(sorted.size());
-  // So many readings may lie below the median before that has a chance of more than 2.5 %.
+  // The smallest count for which at most so many readings lie below the median with more than 2.5 % probability.
   double chance = std::pow(0.5, count);
   double below = chance;
   std::size_t out = 0;

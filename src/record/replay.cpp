@@ -17,11 +17,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The profile of that name beside the rows of a case.
+/// The profile that a case names, beside its rows.
 std::optional<DeviceProfile> profile_beside(const CaseRecord& record) {
   const fs::path name = record.device_profile + ".profile";
   const fs::path file = record.file.parent_path() / name;
-  // A name from a file of rows leads to no other folder.
+  // A name from a file of rows must not lead to another folder.
   std::error_code ignored;
   if (name.has_parent_path() || record.file.empty() || !fs::is_regular_file(file, ignored)) return {};
   DeviceProfile profile = find_profile(file.string());
@@ -54,7 +54,7 @@ std::optional<double> clock_mhz(const CaseRecord& record, const DeviceProfile& p
   return highest_clock_mhz(record.provenance.gpu.empty() ? profile.gpu : record.provenance.gpu);
 }
 
-/// What the case was drawn for; of other cases their experiment.
+/// The kind that the case was drawn for; for other cases their experiment.
 std::string drawn_kind(const CaseIdentity& identity) {
   const std::string* const kind = find_parameter(identity, "kind");
   return kind == nullptr ? identity.experiment : *kind;
@@ -216,7 +216,7 @@ Inference infer_and_predict(CaseRecord& record, const std::optional<DeviceProfil
     record.device_profile = record.prediction->device_profile;
     record.profile_quality = record.prediction->profile_quality;
     record.identity.work = std::move(inferred->work);
-    // Samples say when the very launches run whose occupancy they say.
+    // Samples give the times of the same launches whose occupancy they give.
     const bool its_own =
         record.readings.counters.achieved_pct && (observed.cycles_active_mean || is_sampled(record));
     record.identity.work_source = fmt::format("{}{}", its_own ? kReconstructed : kInferred, inferred->source);

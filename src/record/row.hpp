@@ -12,8 +12,8 @@ using Text = std::string;                     ///< empty = not known
 using Integer = std::optional<std::int64_t>;  ///< empty = not measured, never 0
 using Real = std::optional<double>;           ///< empty = not measured, never 0; always finite
 
-/// One case of one run as files have it: a member for each line of columns.inc, and the columns that the user
-/// asked for by name. Made of a CaseRecord once, at the end, and read back into one once, at the start.
+/// One case of one run as in files: a member for each line of columns.inc, and the columns that the user requested by
+/// name. A CaseRecord is converted to it once, at the end, and read back from it once, at the start.
 struct Row {
 #define OCC_TEXT(NAME, ...) Text NAME;
 #define OCC_INTEGER(NAME, ...) Integer NAME;
@@ -45,8 +45,8 @@ struct Sample {
   bool operator==(const Sample&) const = default;
 };
 
-/// What hardware counters said of a case: a member for each counter's and unit's line of columns.inc, the median over the
-/// counted launches in the column's unit. Empty = not read.
+/// Hardware counters of a case: a member for each counter's and unit's line of columns.inc. It is the median over the
+/// counted launches, in the column's unit. Empty = not read.
 struct CounterValues {
 #define OCC_TEXT(...)
 #define OCC_INTEGER(...)

@@ -17,7 +17,7 @@ namespace occbench {
 namespace {
 
 /// Whether quotes are open at the end of a line. They open at the start of a cell only.
-/// @param inside  whether they are at its start
+/// @param inside  whether they are open at its start
 bool quotes_open(std::string_view line, bool inside) {
   for (std::size_t at = line.find('"'); at != std::string_view::npos; at = line.find('"', at + 1)) {
     if (!inside) {
@@ -31,7 +31,7 @@ bool quotes_open(std::string_view line, bool inside) {
   return inside;
 }
 
-/// Without its end.
+/// A record without its line end.
 std::string csv_line(std::span<const std::string> cells) {
   std::string line = csv_record(cells);
   line.pop_back();
@@ -48,17 +48,17 @@ constexpr std::string_view kGone =
     "graph_node memory_clock_mhz "
     "temperature_c power_w throttle_reasons other_processes";
 
-/// No file of schema 2 has one of these, and any that an occbench of schema 3 wrote has all. A user's own column may be called as
-/// one of those that are gone.
+/// No file of schema 2 has one of these, and every file that schema 3 wrote has all. A user's own column may have the
+/// name of one that is gone.
 constexpr std::string_view kNew[] = {"gpu_state", "local_sectors", "memory_stall_warps", "atomic_requests",
                                      "origin"};
 
-/// Which the first rows of schema 3 had, too.
+/// The first rows of schema 3 had these, too.
 constexpr std::string_view kTwoPipes[] = {"fp32_pipe_pct", "xu_pipe_pct"};
 
 using Named = std::map<std::string, std::string, std::less<>>;
 
-/// What `columns` of a record add up to; empty where none has a value.
+/// The sum of `columns` of a record; empty if none has a value.
 std::string sum_of(const Named& record, std::initializer_list<std::string_view> columns) {
   std::string text;
   double sum = 0;
@@ -82,7 +82,7 @@ std::string pairs_of(const Named& record,
   return pairs_text(known_pairs(std::move(pairs)));
 }
 
-/// As readers of numbers take it.
+/// Leading zeros are allowed, as in other numbers.
 bool is_schema_2(std::string_view text) {
   return text.substr(std::min(text.find_first_not_of('0'), text.size())) == "2";
 }
@@ -105,7 +105,7 @@ void convert(Named& record) {
   }
   if (!cell("profile_quality").empty())
     record["device_profile"] = fmt::format("{} ({})", cell("device_profile"), cell("profile_quality"));
-  // Rows without an interval over elapsed cycles have one of another meaning.
+  // Without an interval over elapsed cycles, a row's interval has another meaning.
   if (cell("predicted_elapsed_low_pct").empty())
     record["predicted_low_pct"] = record["predicted_high_pct"] = "";
   if (const std::string source = cell("achieved_source"); source == "sampled" || source == "simulated")
@@ -162,7 +162,7 @@ bool RowStream::next() {
   return false;
 }
 
-/// Up to its end, which is taken from the file. @returns whether it has one
+/// Reads up to the line end and consumes it. @returns whether there is one
 bool RowStream::read_line(std::string& line) {
   line.clear();
   for (auto letter = file_.sbumpc(); letter != InputBuffer::traits_type::eof(); letter = file_.sbumpc()) {

@@ -11,14 +11,14 @@
 
 namespace occbench {
 
-/// Makes records of this schema of those of a file of schema 2, and of the first ones of schema 3. docs/notes/rows-schema-3.md lists
+/// Converts records of schema 2, and the first ones of schema 3, to this schema. docs/notes/rows-schema-3.md lists
 /// what becomes of each column.
 class FromSchema2 {
  public:
   /// @param names  the columns of a file; those of another schema need no conversion, see needed()
   explicit FromSchema2(std::vector<std::string> names);
 
-  /// Whether the file has a column that schema 3 lacks, and none that it has in its place.
+  /// Whether the file has a column that schema 3 lacks, and none that replaces it.
   bool needed() const {
     return needed_;
   }
@@ -30,8 +30,8 @@ class FromSchema2 {
     return names_;
   }
   /// The cells of those columns, with the number of this schema.
-  /// @param cells  as many as the file has names @throws InputError for a number that is none in a cell that is added to
-  /// another
+  /// @param cells  as many as the file has names @throws InputError if a cell that is added to another is not a
+  /// number
   std::vector<std::string> cells(const std::vector<std::string>& cells) const;
 
  private:
@@ -44,8 +44,8 @@ class FromSchema2 {
 /// A row has about 1,500 bytes.
 inline constexpr std::size_t kMaxRecordBytes = std::size_t{16} << 20;
 
-/// A CSV file of rows or samples, one record after another, so that a file of any size needs the memory of
-/// one record, of at most kMaxRecordBytes. Rows of schema 2 are converted.
+/// Reads a CSV file of rows or samples record by record, so that a file of any size needs memory for one record of at
+/// most kMaxRecordBytes. Rows of schema 2 are converted.
 class RowStream {
  public:
   /// Reads the names of the columns. @throws InputError if the file cannot be read or has no whole first line
@@ -62,12 +62,12 @@ class RowStream {
     return conversion_->names();
   }
 
-  /// Where a column stands in a record. @throws InputError if the file has none of that name
+  /// Index of a column in a record. @throws InputError if the file has none of that name
   std::size_t column(std::string_view name) const;
 
   /// Goes to the next record. A last line without its end is left out: its writer died, see torn().
-  /// @throws InputError with file and line if the file cannot be read, a record is longer than kMaxRecordBytes or has not as
-  /// many cells as there are names
+  /// @throws InputError with file and line if the file cannot be read, a record is longer than kMaxRecordBytes or its
+  /// number of cells is not that of the names
   /// @returns false after the last one
   bool next();
 

@@ -31,7 +31,7 @@ std::string finished_rows(const std::string& text, const fs::path& file, const s
   return text.substr(0, table.whole_bytes);
 }
 
-/// Samples are written before their row: those of a case without one belong to a case that did not end.
+/// Samples are written before their row, so samples without a row belong to a case that did not end.
 std::string finished_samples(const std::string& text, const fs::path& file, const std::vector<Row>& rows) {
   std::set<std::pair<std::string_view, std::string_view>> finished;
   for (const Row& row : rows) finished.emplace(row.experiment, row.case_);
@@ -47,7 +47,7 @@ std::string finished_samples(const std::string& text, const fs::path& file, cons
   return kept;
 }
 
-/// Makes the file be `text`; one that is so already is left alone.
+/// Writes `text` to the file unless it already has it.
 AppendFile with_text(const fs::path& file, const std::string& text, const std::string& before) {
   if (text != before || !fs::exists(file)) replace_text(file, text);
   return AppendFile(file);
@@ -67,7 +67,7 @@ AppendFile open_samples(const fs::path& file, RunFile::Mode mode, const std::vec
   return with_text(file, finished_samples(before, file, finished), before);
 }
 
-/// By the time of its last change; a number more where a file has that name.
+/// Named by the time of its last change, with a number added if that name is taken.
 fs::path name_aside(const fs::path& file) {
   const auto changed = std::chrono::file_clock::to_sys(fs::last_write_time(file));
   const std::string name =
@@ -81,8 +81,8 @@ fs::path name_aside(const fs::path& file) {
 
 }  // namespace
 
-/// Where the file is reached by a link, the link then leads to an empty one. A compressed file is never written: its link itself
-/// is renamed.
+/// If the file is reached by a link, the link then leads to an empty one. A compressed file is never written, so its
+/// link itself is renamed.
 fs::path renamed_aside(const fs::path& name) {
   const fs::path file = name.extension() == ".gz" ? name : fs::canonical(name);
   fs::path kept = name_aside(file);
@@ -117,7 +117,7 @@ std::vector<SetAside> set_aside(const fs::path& rows_file) {
     std::ifstream stream(file, std::ios::binary);
     std::string line;
     std::getline(stream, line);
-    // Names of columns alone, and metrics behind them, are what a run begins with.
+    // A run begins with the names of columns, and metrics behind them.
     const std::string begin = file == rows_file ? csv_header() : samples_header();
     const bool is_begun = line.empty() || line.starts_with(begin.substr(0, begin.size() - 1));
     const bool has_more = stream.peek() != std::ifstream::traits_type::eof();
