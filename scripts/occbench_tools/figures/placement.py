@@ -72,8 +72,8 @@ def first_waves(results: Results) -> str:
     found = {gpu_of(model.suite.rows): list(compared(model)) for model in results.models}
     counts = listed(f"{sum(same)} of {len(same)} on an {gpu}" for gpu, same in found.items())
     return (
-        f"In traced launches of the suites (`placement`), which begin with the GPC of SM 0, the rules name the SM of every block of the "
-        f"first wave: in {counts}. Which four singleton SMs come first is taken from the trace."
+        f"In recorded launches of the suites (`placement`), which begin with the GPC of SM 0, the rules name the SM of every block of the "
+        f"first wave: in {counts}. Which four singleton SMs come first is taken from the records."
     )
 
 
