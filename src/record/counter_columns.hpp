@@ -32,7 +32,7 @@ ScaledMetric metric_of(std::string_view name);
 std::vector<double> numbers_of(std::span<const double> readings);
 
 /// Sets the columns that the readings give, achieved_elapsed_pct and achieved_spread_points too. Others keep their
-/// values.
+/// values, except hardware_limiters, which is always set.
 /// @param warp_slots  warps that all SMs together can hold; empty: not known
 void set_counters(Readings& into, const ReadingsByCounter& readings, std::optional<double> warp_slots);
 

@@ -24,8 +24,8 @@ bool is_of_directives(std::string_view kernel);
 
 // Parts of kernel names: here, because the browser page has no demangler.
 
-/// One past the bracket that closes the one at `begin`; the end of the text if none does. "->" and the operators of
-/// names close nothing.
+/// One past the bracket that closes the one at `begin`; the end of the text if none does. "->" closes none,
+/// but the ">" of an operator's name does.
 std::size_t end_of_bracket(std::string_view text, std::size_t begin);
 
 /// The function of a demangled name, with namespaces and template arguments, without return type and parameters.
