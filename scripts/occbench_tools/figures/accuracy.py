@@ -68,8 +68,8 @@ def accuracy(results: Results) -> str:
 
 def traced(results: Results) -> str:
     rows = read_text(results.folder / "programs" / "sampled.csv")
-    told = f"[{within(rows, 'long')} kernels](docs/notes/tracing.md#programs-of-five-seconds-and-more)"
-    return f"Counters of traced programs are within 0.5 points in {told}."
+    told = f"[{within(rows, 'long')} within 0.5 points](docs/notes/tracing.md#programs-of-five-seconds-and-more)"
+    return f"Traced kernels from 5 us on that repeat: {told}."
 
 
 def headline(results: Results) -> str:
