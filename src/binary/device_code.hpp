@@ -95,7 +95,8 @@ struct CodeSelection {
 
 /// The kernels of a cubin, object, library or executable, in the order of the file. Registers and memory are read for
 /// all of them, launch bounds and barriers for the cubins of the requested ones. Instructions are read for those that
-/// may use local memory, if they are not in too many cubins; the others use none.
+/// may use local memory, if they are not in too many cubins; kernels that cannot use local memory
+/// have none.
 ///
 /// From 9.0 on the linker adds the driver's 1 KB per block to a kernel's shared memory (CUDA 13.0: ptxas reports 4096
 /// bytes, cuobjdump 5120). It is subtracted, since the limits table has it.

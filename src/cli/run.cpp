@@ -86,7 +86,8 @@ void declare_depth(CLI::App& parser, RunOptions& options) {
       ->type_name("NAME,NAME");
   pass_on(parser, "--timeline", options.flags, "write occupancy over time there, a file a case")
       ->type_name("FOLDER");
-  pass_on(parser, "--per-sm", options.flags, "write what each SM did there, a file a case that can be traced")
+  pass_on(parser, "--per-sm", options.flags,
+          "write what each SM did there, a file a case whose kernel keeps records of its warps")
       ->type_name("FOLDER");
   pass_on(parser, "--shuffle", options.flags, "cases of an experiment in random order, with this seed")
       ->type_name("SEED");

@@ -29,7 +29,7 @@ constexpr double kCyclesOfBlock = 200'000;
 /// choice.
 constexpr double kIdleAtAnyClock = 0.5;
 
-/// Relative difference at which useful work of two launches is alike, and their time.
+/// Useful work of two launches, or their time, is alike below this relative difference.
 constexpr double kAlike = 0.01;
 
 bool are_alike(double one, double two) {

@@ -142,7 +142,7 @@ struct SampledTotals {
 /// Windows in which a GPU was sampled. A later entry replaces an earlier one.
 struct WindowTotals {
   std::int64_t windows = 0;
-  std::int64_t thrown_away = 0;  ///< without an attributed launch
+  std::int64_t thrown_away = 0;  ///< with active time and without an attributed launch
   double attributed_ns = 0;      ///< active time of attributed launches
   double unattributed_ns = 0;    ///< other active time, except launches cut by windows' ends
 

@@ -138,7 +138,7 @@ Work parse_work(std::string_view text);
 
 /// The string with microseconds converted to cycles: "equal:100us" at 1980 MHz is "equal:198000".
 /// @param clock_mhz  of the SMs
-/// @throws InputError if the microseconds are not a number, or the clock is not known
+/// @throws InputError if the text is in microseconds and these are not a number, or the clock is not known
 std::string work_in_cycles(std::string_view text, std::optional<double> clock_mhz);
 
 /// The forms of work and the named fields, one line each with an example.

@@ -190,9 +190,10 @@ bool ContextCounter::release(const std::function<void()>& when_idle) {
   const LaunchGate::Closed closed = take_over(patience);
   if (!closed) return false;
   if (gone_) return true;
-  if (!idle(patience) && !broken_) return false;
+  const bool is_idle = idle(patience);
+  if (!is_idle && !broken_) return false;
+  if (is_idle) when_idle();
   if (!broken_) {
-    when_idle();
     if (is_set_up_) end_session();
     if (is_set_up_ && !broken_) context_->tear_down();
     is_set_up_ = false;

@@ -53,7 +53,8 @@ struct UsedGpu {
 class GpuSamplers {
  public:
   struct Listener {
-    /// Releases the counters used to count a GPU's launches, and ends its records. @returns whether that worked; if not, it is tried again
+    /// Releases the counters used to count a GPU's launches, and ends the records of the counted contexts. @returns whether that worked;
+    /// if not, it is tried again
     std::function<bool(const UsedGpu&)> release_counters;
     std::function<void(const UsedGpu&)> reclaim_counters;  ///< the GPU cannot be sampled
     std::function<void(const UsedGpu&)> begins;            ///< a GPU is sampled from now on

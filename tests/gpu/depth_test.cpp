@@ -369,7 +369,7 @@ TEST_F(FirstGpcOnAGpu, SettingItTakesSomeMicroseconds) {
   EXPECT_LT(least, 20);
 }
 
-// As a traced launch does between what is made ready and itself.
+// As a recorded launch does between what is made ready and itself.
 TEST_F(FirstGpcOnAGpu, FillingUpToAMebibyteLeavesTheFirstGpcWhereItIs) {
   ASSERT_TRUE(first_gpc_->can_set());
   for (const int bits : {10, 16, 20}) {

@@ -1,4 +1,4 @@
-// Occupancy over time, per SM, by trace, and by more metrics than the columns have.
+// Occupancy over time, per SM, by warp records, and by more metrics than the columns have.
 #include "harness/depth.hpp"
 
 #include <fstream>

@@ -189,7 +189,7 @@ class FakePrepared final : public Prepared {
     return block_threads_ == kWrong ? "its result differs from another" : "";
   }
   std::vector<WarpRecord> record_warps(cudaStream_t) override {
-    EXPECT_GT(instruments_in_use->timed, 0);  // a traced launch is neither timed nor counted
+    EXPECT_GT(instruments_in_use->timed, 0);  // a recorded launch is neither timed nor counted
     ++instruments_in_use->traced;
     return {WarpRecord{.start_cycles = 0, .end_cycles = 100, .start_ns = 0, .end_ns = 64, .sm = 7}};
   }

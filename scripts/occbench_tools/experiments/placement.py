@@ -9,7 +9,7 @@ from occbench_tools.verdicts import Finding
 
 
 def clock_step(traces):
-    """Nanoseconds by which the device's clock goes on, as far as the traces show: closer starts are simultaneous."""
+    """Nanoseconds by which the device's clock goes on, as far as warp records show: closer starts are simultaneous."""
     times = sorted({time for trace in traces for time in trace})
     return min((after - before for before, after in zip(times, times[1:], strict=False)), default=0)
 
@@ -34,7 +34,7 @@ def swapped(starts, again, step):
 
 
 class Trace:
-    """What was traced of a case: lists with a value a block, of one launch and of the same `again`."""
+    """What warp records say of a case: lists with a value a block, of one launch and of the same `again`."""
 
     def __init__(self, of, row):
         self.samples = lambda quantity: of.samples(row, f"trace_{quantity}").to_list()
@@ -79,7 +79,7 @@ def line(trace):
         "blocks per SM:": min(shares) if min(shares) == max(shares) else f"{min(shares)} to {max(shares)}",
         "at once (theory):": f"{max(trace.samples('most_blocks')):.0f} ({row['blocks_per_sm']})",
         "block replacement, cycles:": f"{median(gaps):.0f}" if gaps else "",
-        "traced occupancy:": f"{trace.samples('achieved_pct')[0]:.1f}",
+        "recorded occupancy:": f"{trace.samples('achieved_pct')[0]:.1f}",
         "counter:": cell(row, "achieved_pct"),
     }
 

@@ -69,7 +69,7 @@ def accuracy(results: Results) -> str:
 def traced(results: Results) -> str:
     rows = read_text(results.folder / "programs" / "sampled.csv")
     told = f"[{within(rows, 'long')} within 0.5 points](docs/notes/tracing.md#programs-of-five-seconds-and-more)"
-    return f"Traced kernels from 5 us on that repeat: {told}."
+    return f"Traced kernels from 5 us on that repeat, {gpu_of(rows)}: {told}."
 
 
 def headline(results: Results) -> str:

@@ -1,4 +1,4 @@
-"""Whether each block of a traced launch's first wave ran on the SM that the rules of docs/prediction.md name, for
+"""Whether each block of a recorded launch's first wave ran on the SM that the rules of docs/prediction.md name, for
 docs/notes/block-scheduler.md."""
 
 from collections.abc import Iterator
@@ -61,7 +61,7 @@ def compared(model: Results) -> Iterator[bool]:
     for row in each(of.rows):
         for quantity in ("trace_sm", "trace_again_sm"):
             if sms := [int(sm) for sm in of.samples(row, quantity)]:
-                # Which singletons come first is of the trace.
+                # Which singletons come first is of the records.
                 start = layout.singletons.index(sms[0])
                 singletons = layout.singletons[start:] + layout.singletons[:start]
                 wanted = first_wave(layout, singletons, row["grid_blocks"], row["blocks_per_sm"])

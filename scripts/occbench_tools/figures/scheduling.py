@@ -221,7 +221,7 @@ def first_blocks(_: Results) -> str:
 
 
 def sm_clocks(results: Results) -> str:
-    """Clocks of SMs in traced launches of three waves: cycles over nanoseconds of all blocks of an SM. Of others too few
+    """Clocks of SMs in recorded launches of three waves: cycles over nanoseconds of all blocks of an SM. Of others too few
     ticks of the clock of 32 ns are known."""
     lines: list[Row] = []
     for model in results.models:

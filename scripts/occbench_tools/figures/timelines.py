@@ -1,4 +1,4 @@
-"""Figures of results/nvidia-h200/depth.md: timelines, traces, files per SM and repeated runs."""
+"""Figures of results/nvidia-h200/depth.md: timelines, warp records, files per SM and repeated runs."""
 
 import polars as pl
 
@@ -83,7 +83,7 @@ def all_timelines(results: Results):
 
 
 def trace_table(results: Results) -> str:
-    """Traced launches against the counter of the same launches, and of launches that were not traced."""
+    """Recorded launches against the counter of the same launches, and of launches that were not recorded."""
     samples = read_table(results.file("per_sm/traced.samples.csv"), SAMPLE)
     case = ["experiment", "case"]
     same, counters = (samples.filter(quantity=f"same_launch_{each}_pct") for each in ("trace", "counter"))
