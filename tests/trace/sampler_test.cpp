@@ -653,7 +653,9 @@ TEST_F(CountedFirstTest, HasItsLaunchesWhereCountingFailedBeforeItWasSampled) {
     return gpu.count("start alone") > 0;
   }));
   gpu.while_configuring = [&] {
-    if (gpu.count("configure") == 1) EXPECT_FALSE(gpu.keeps_records(handle(0x10)));
+    if (gpu.count("configure") == 1) {
+      EXPECT_FALSE(gpu.keeps_records(handle(0x10)));
+    }
   };
   const int launches = launch_until_sampled([&](int i) { program.launch(66 + i % 2); });
   std::int64_t told = 0;
