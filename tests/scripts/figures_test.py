@@ -574,7 +574,7 @@ class Recording(unittest.TestCase):
             "7.1 at most.",
             table,
         )
-        traces = timelines.trace_table(results)
+        traces = timelines.warp_record_table(results)
         self.assertIn(
             "- `spin` against the same launch: 0.12 points from the counter at the median, 0.12 at most", traces
         )

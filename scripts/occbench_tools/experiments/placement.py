@@ -8,9 +8,9 @@ from occbench_tools.markdown import bullets, cell, table
 from occbench_tools.verdicts import Finding
 
 
-def clock_step(traces):
+def clock_step(recordings):
     """Nanoseconds by which the device's clock goes on, as far as warp records show: closer starts are simultaneous."""
-    times = sorted({time for trace in traces for time in trace})
+    times = sorted({time for recording in recordings for time in recording})
     return min((after - before for before, after in zip(times, times[1:], strict=False)), default=0)
 
 
@@ -33,7 +33,7 @@ def swapped(starts, again, step):
     return False
 
 
-class Trace:
+class Recording:
     """What warp records say of a case: lists with a value a block, of one launch and of the same `again`."""
 
     def __init__(self, of, row):
@@ -43,63 +43,66 @@ class Trace:
         self.again_sms, self.again_starts = self.samples("again_sm"), self.samples("again_start_ns")
 
 
-def traces_of(of):
-    traces = (Trace(of, row) for row in each(of.rows))
-    return [trace for trace in traces if trace.sms]
+def recordings_of(of):
+    recordings = (Recording(of, row) for row in each(of.rows))
+    return [recording for recording in recordings if recording.sms]
 
 
 def findings(of):
-    traces = traces_of(of)
-    twice = [trace for trace in traces if trace.again_sms]
-    step = clock_step([starts for trace in traces for starts in (trace.starts, trace.again_starts)])
-    moved = sum(trace.sms != trace.again_sms for trace in twice)
-    reordered = sum(swapped(trace.starts, trace.again_starts, step) for trace in twice)
-    ascending = sum(starts_ascending(trace.starts, step) for trace in traces)
+    recordings = recordings_of(of)
+    twice = [recording for recording in recordings if recording.again_sms]
+    step = clock_step([starts for recording in recordings for starts in (recording.starts, recording.again_starts)])
+    moved = sum(recording.sms != recording.again_sms for recording in twice)
+    reordered = sum(swapped(recording.starts, recording.again_starts, step) for recording in twice)
+    ascending = sum(starts_ascending(recording.starts, step) for recording in recordings)
     found = []
     if twice:
         found = [
             Finding("the SM", moved > 0, f"launched twice, blocks went to other SMs in {moved} of {len(twice)} cases"),
             Finding("the order", reordered > 0, f"started in another order in {reordered}"),
         ]
-    if traces:
-        measured = f"started in ascending order in {ascending} of {len(traces)} (the clock steps {step:.0f} ns)"
-        found.append(Finding("ascending starts", ascending < len(traces), measured))
+    if recordings:
+        measured = f"started in ascending order in {ascending} of {len(recordings)} (the clock steps {step:.0f} ns)"
+        found.append(Finding("ascending starts", ascending < len(recordings), measured))
     return found
 
 
-def line(trace):
-    row = trace.row
-    shares = Counter(trace.sms).values()
-    gaps = trace.samples("replacement_latency_cycles")
+def line(recording):
+    row = recording.row
+    shares = Counter(recording.sms).values()
+    gaps = recording.samples("replacement_latency_cycles")
     names = (parameter_of(row, name).replace("_", " ") for name in ("grid", "shape"))
     return {
         "threads, grid, work": ", ".join((str(row["block_threads"]), *names)),
         "blocks:": row["grid_blocks"],
-        f"SMs of the first {row['sm_count']}:": len(set(trace.sms[: row["sm_count"]])),
+        f"SMs of the first {row['sm_count']}:": len(set(recording.sms[: row["sm_count"]])),
         "blocks per SM:": min(shares) if min(shares) == max(shares) else f"{min(shares)} to {max(shares)}",
-        "at once (theory):": f"{max(trace.samples('most_blocks')):.0f} ({row['blocks_per_sm']})",
+        "at once (theory):": f"{max(recording.samples('most_blocks')):.0f} ({row['blocks_per_sm']})",
         "block replacement, cycles:": f"{median(gaps):.0f}" if gaps else "",
-        "recorded occupancy:": f"{trace.samples('achieved_pct')[0]:.1f}",
+        "recorded occupancy:": f"{recording.samples('achieved_pct')[0]:.1f}",
         "counter:": cell(row, "achieved_pct"),
     }
 
 
 def cases(of):
-    lines = [line(trace) for trace in traces_of(of)]
+    lines = [line(recording) for recording in recordings_of(of)]
     return table(lines[0], (found.values() for found in lines))
 
 
 def figures(of):
-    traces = traces_of(of)
-    step = clock_step([trace.starts for trace in traces])
+    recordings = recordings_of(of)
+    step = clock_step([recording.starts for recording in recordings])
     # Of the first wave: blocks that found a place at once.
-    firsts = [pl.Series(trace.starts[: trace.row["blocks_per_sm"] * trace.row["sm_count"]]) for trace in traces]
+    firsts = [
+        pl.Series(recording.starts[: recording.row["blocks_per_sm"] * recording.row["sm_count"]])
+        for recording in recordings
+    ]
     late = max((starts - starts.cum_min(reverse=True)).max() for starts in firsts)
     spread = max(starts.max() - starts.min() for starts in firsts)
 
     def replacement(shape):
-        alike = (trace for trace in traces if parameter_of(trace.row, "shape") == shape)
-        gaps = [gap for trace in alike for gap in trace.samples("replacement_latency_cycles")]
+        alike = (recording for recording in recordings if parameter_of(recording.row, "shape") == shape)
+        gaps = [gap for recording in alike for gap in recording.samples("replacement_latency_cycles")]
         return f"{median(gaps):.0f} cycles at the median ({quantile(gaps, 0.05):.0f} to {quantile(gaps, 0.95):.0f})"
 
     return bullets(

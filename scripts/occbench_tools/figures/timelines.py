@@ -82,7 +82,7 @@ def all_timelines(results: Results):
         )
 
 
-def trace_table(results: Results) -> str:
+def warp_record_table(results: Results) -> str:
     """Recorded launches against the counter of the same launches, and of launches that were not recorded."""
     samples = read_table(results.file("per_sm/traced.samples.csv"), SAMPLE)
     case = ["experiment", "case"]
@@ -183,7 +183,7 @@ def repeatability_block(results: Results) -> str:
 
 BLOCKS = {
     "depth: timelines": timeline_table,
-    "depth: traces": trace_table,
+    "depth: warp records": warp_record_table,
     "depth: per SM": per_sm,
     "depth: repeatability": repeatability_block,
 }

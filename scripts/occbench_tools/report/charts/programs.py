@@ -40,23 +40,21 @@ def bars(frame: pl.DataFrame, title: str, of: str = "case") -> Panel:
     )
 
 
+#: Of a row, as the table of `occbench trace` names it too.
+REGION = pl.col("region").fill_null("(no range)")
+
+
 def by_region(frame: pl.DataFrame) -> pl.DataFrame:
     """Sums of each region, longest first; of rows that were launched in several, by all their names."""
     sums = pl.col("launches", "ms", *PARTS).sum()
-    return (
-        frame.group_by(pl.col("region").fill_null("(no range)"))
-        .agg(sums)
-        .sort("ms", "region", descending=[True, False])
-    )
+    return frame.group_by(REGION).agg(sums).sort("ms", "region", descending=[True, False])
 
 
 def remedies(frame: pl.DataFrame) -> str:
     """What to do in each of the longest regions: the first finding of the kernel that has most of its time below theory."""
     whole = frame["ms"].sum()
     lines = []
-    for (region,), part in sorted(
-        frame.group_by(pl.col("region").fill_null("(no range)")), key=lambda one: -one[1]["ms"].sum()
-    ):
+    for (region,), part in sorted(frame.group_by(REGION), key=lambda one: -one[1]["ms"].sum()):
         worst = part.sort("lost", descending=True).row(0, named=True)
         why = f": {worst['explanation']}" if worst["explanation"] else ""
         lines.append(
